@@ -1,0 +1,1 @@
+//! Pollux's library: read and drive Gemini CLI in one vocabulary.

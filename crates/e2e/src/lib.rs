@@ -1,0 +1,1 @@
+//! Helpers for the tests that need more than one crate.

@@ -1,0 +1,88 @@
+//! The rules that no compiler checks. Each failure names the file and the rule.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A source file longer than this wants to be two.
+const LONGEST_FILE: usize = 500;
+
+/// Modules that decide and translate, and so do no I/O (ARCHITECTURE.md, invariant 1).
+const PURE: &[&str] = &["translate.rs", "replay.rs", "session.rs", "model.rs", "wire.rs"];
+
+#[test]
+fn every_source_file_keeps_the_rules_of_the_house() {
+    let root = root();
+    let mut broken = Vec::new();
+    for file in rust_files(&root) {
+        let text = fs::read_to_string(&file).unwrap();
+        let name = file.strip_prefix(&root).unwrap().display().to_string();
+        check(&name, &text, &mut broken);
+    }
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+fn check(name: &str, text: &str, broken: &mut Vec<String>) {
+    let mut rule = |holds: bool, what: &str| {
+        if !holds {
+            broken.push(format!("{name}: {what}"));
+        }
+    };
+    let code = text.split("\n#[cfg(test)]").next().unwrap_or(text);
+    rule(text.starts_with("//!"), "opens with a line that says what the file is for");
+    rule(code.lines().count() <= LONGEST_FILE, "is at most 500 lines long, tests apart");
+    rule(!name.ends_with("/mod.rs"), "is `foo.rs` beside `foo/`, never `mod.rs`");
+    rule(!text.contains(concat!("TO", "DO")), "has nothing left to do in it: file an issue");
+    rule(!text.contains(concat!("#[ig", "nore")), "has no switched-off test");
+    let pure = PURE.iter().any(|pure| name.ends_with(pure)) && name.starts_with("crates/agent/");
+    for word in
+        ["tokio::", "std::fs", "std::io", "std::net", "std::process", "SystemTime", "Instant"]
+    {
+        rule(!(pure && code.contains(word)), &format!("is pure, and so does not name `{word}`"));
+    }
+    let gemini = name.starts_with("crates/agent/src/") && !name.contains("/gemini");
+    let named = gemini
+        && code
+            .lines()
+            .any(|line| !line.trim_start().starts_with("//") && line.contains("gemini::"));
+    rule(
+        !named || name.ends_with("lib.rs"),
+        "does not reach into gemini/: only that folder knows Gemini",
+    );
+}
+
+#[test]
+fn every_dependency_has_its_line_in_the_docs() {
+    let root = root();
+    let docs = fs::read_to_string(root.join("docs/dependencies.md")).unwrap();
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let table =
+        manifest.split("[workspace.dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let missing: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split_once(" = ").map(|(name, _)| name.trim()))
+        .filter(|name| !name.starts_with("pollux") && !docs.contains(&format!("`{name}`")))
+        .collect();
+    assert!(missing.is_empty(), "docs/dependencies.md says nothing of {missing:?}");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}
+
+fn rust_files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root.join("crates"), root.join("xtask"), root.join("fuzz")];
+    while let Some(directory) = open.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 5, "the tidy test looked in the wrong place");
+    found
+}

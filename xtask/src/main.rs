@@ -1,0 +1,36 @@
+//! `cargo xtask …`: what people and CI run on this repository.
+//!
+//! Everything that a command needs and that is not in the clone is fetched by the command itself, into
+//! `target/`, so that a fresh machine needs nothing done by hand.
+
+mod check;
+mod shell;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "What people and CI run on this repository")]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Formatting, lints, documentation, licences: all that is checked without running the code
+    Check,
+    /// All tests, in every crate
+    Test {
+        /// Passed on to the test runner, for instance a part of a test's name
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Args::parse().task {
+        Task::Check => check::run(),
+        Task::Test { rest } => test::run(&rest),
+    }
+}

@@ -1,0 +1,57 @@
+//! The one place where xtask starts other programs.
+#![expect(clippy::disallowed_methods, reason = "xtask is what starts programs")]
+#![expect(clippy::print_stderr, reason = "xtask talks to a person")]
+
+use anyhow::{Context, bail};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the repository, wherever the command was called from.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Where cargo builds to, `CARGO_TARGET_DIR` honoured.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// True where a program named `name` answers to `--version`.
+pub(crate) fn present(name: &str) -> bool {
+    let quiet = Command::new(name)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+/// Runs a command line in the root of the repository and fails if it fails.
+pub(crate) fn run(line: &str) -> anyhow::Result<()> {
+    run_with(line, &[])
+}
+
+/// Like [`run`], with more environment.
+pub(crate) fn run_with(line: &str, env: &[(&str, &str)]) -> anyhow::Result<()> {
+    eprintln!("$ {line}");
+    let mut words = line.split_whitespace();
+    let program = words.next().context("an empty command line")?;
+    let status = Command::new(program)
+        .args(words)
+        .envs(env.iter().copied())
+        .current_dir(root())
+        .status()
+        .with_context(|| format!("could not start `{program}`"))?;
+    if !status.success() {
+        bail!("`{line}` failed: {status}");
+    }
+    Ok(())
+}
+
+/// A line for the person who waits.
+pub(crate) fn say(text: &str) {
+    eprintln!("{text}");
+}
