@@ -1,0 +1,38 @@
+//! The environment, read once and passed on. Nothing else in the program looks at a variable.
+#![expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
+
+use crate::trouble::Trouble;
+use etcetera::BaseStrategy;
+use std::env;
+use std::path::PathBuf;
+
+/// What the environment says.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Gemini's own directory: `$GEMINI_CLI_HOME/.gemini`, else `~/.gemini`.
+    pub gemini: PathBuf,
+    /// Where things go that can be made again, such as the index of sessions.
+    pub cache: PathBuf,
+    /// Where things go that must not be lost, such as rescued sessions.
+    pub data: PathBuf,
+    /// Where the command was called.
+    pub cwd: PathBuf,
+}
+
+impl Config {
+    /// Reads the environment of this process.
+    pub fn read() -> anyhow::Result<Self> {
+        let base = etcetera::choose_base_strategy().map_err(|error| {
+            let trouble = Trouble::failed("no_home", "could not find your home directory");
+            anyhow::Error::new(error).context(trouble.hint("set `HOME`"))
+        })?;
+        let home = env::var_os("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
+        let home = home.map_or_else(|| base.home_dir().to_path_buf(), PathBuf::from);
+        Ok(Self {
+            gemini: home.join(".gemini"),
+            cache: base.cache_dir().join("pollux"),
+            data: base.data_dir().join("pollux"),
+            cwd: env::current_dir()?,
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! The program `pollux`, as modules: [`cli`] reads the arguments and has one file for each command, [`report`] is the
+//! only code that prints, [`config`] the only code that reads the environment.
+
+pub mod cli;
+pub mod config;
+pub mod report;
+pub mod trouble;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Runs the program with the arguments and the environment of this process.
+pub fn main() -> ExitCode {
+    let args = match cli::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return report::usage(&error),
+    };
+    let outcome = config::Config::read().and_then(|config| cli::run(&args, &config));
+    report::ended(outcome)
+}

@@ -1,0 +1,91 @@
+//! The only code that prints: data to stdout, everything else to stderr, and the exit code.
+#![expect(clippy::print_stderr, reason = "this is the module that prints")]
+
+use crate::trouble::{Kind, Trouble};
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::process::ExitCode;
+
+/// Labels of errors.
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// Labels of warnings.
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// Labels of hints.
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// Standard output for data: buffered, colour taken out where it is not wanted.
+pub type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
+
+/// Standard output for text that may be coloured.
+pub fn out() -> Out {
+    BufWriter::with_capacity(64 * 1024, AutoStream::auto(io::stdout().lock()))
+}
+
+/// Standard output for data that has no colour in it: JSON, which must not pay for looking.
+pub fn raw() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::with_capacity(256 * 1024, io::stdout().lock())
+}
+
+/// Something that did not stop the command, but that the user should know.
+pub fn warn(text: &str) {
+    anstream::eprintln!("{WARNING}warning:{WARNING:#} {text}");
+}
+
+/// A line for the person who waits.
+pub fn note(text: &str) {
+    anstream::eprintln!("{text}");
+}
+
+/// What clap says about the arguments: help and version are no errors, the rest is refused.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let printed = error.print();
+    if error.use_stderr() || printed.is_err() { ExitCode::from(1) } else { ExitCode::SUCCESS }
+}
+
+/// The end of the program: prints the error, if there is one, and gives the exit code.
+///
+/// A reader that went away (`pollux … | head`) has had enough, which is success.
+pub fn ended(outcome: anyhow::Result<ExitCode>) -> ExitCode {
+    match outcome {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint_error(&error);
+            let refused = find(&error).is_some_and(|trouble| trouble.kind == Kind::Refused);
+            ExitCode::from(if refused { 1 } else { 2 })
+        }
+    }
+}
+
+fn eprint_error(error: &anyhow::Error) {
+    anstream::eprintln!("{ERROR}error:{ERROR:#} {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  caused by: {cause}");
+    }
+    if let Some(hint) = find(error).and_then(|trouble| trouble.hint.as_deref()) {
+        anstream::eprintln!("\n{HINT}hint:{HINT:#} {hint}");
+    }
+}
+
+fn find(error: &anyhow::Error) -> Option<&Trouble> {
+    error.chain().find_map(|cause| cause.downcast_ref())
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(broken)
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .is_some_and(|error| error.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+    })
+}
+
+/// Writes a value as one JSON document with a line end, for `--json`.
+pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut out = raw();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
