@@ -1,0 +1,106 @@
+//! The old format: one JSON object with all messages, read so that what stands before a cut is not lost.
+
+use super::wire::Row;
+use crate::gemini::loose::Key;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Something of the document, in the order in which it stands there.
+pub(super) enum Field<T> {
+    /// One of `messages`.
+    Message(T),
+    /// Another key and its value.
+    Head(String, T),
+}
+
+/// True where a text is a document of the old format and not a log.
+///
+/// A log's first line is a whole object. The old format is written with line breaks; where it is not, it is a log of one
+/// line, and read as such. What begins as an object and breaks off is whichever of the two its later lines look like.
+pub(super) fn is_document(text: &str) -> bool {
+    let text = text.trim_start();
+    let first = text.lines().next().unwrap_or_default();
+    let whole = |line: &str| serde_json::from_str::<IgnoredAny>(line).is_ok();
+    if !text.starts_with('{') || whole(first) {
+        return false;
+    }
+    !text.lines().skip(1).take(3).any(|line| line.starts_with('{') && whole(line))
+}
+
+/// Reads a document and hands out its fields as they come. Whatever came before an error has been handed out.
+pub(super) fn read<'de, T, D>(deserializer: D, on: &mut dyn FnMut(Field<T>)) -> Result<(), D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_map(Document(on, PhantomData))
+}
+
+struct Document<'f, T>(&'f mut dyn FnMut(Field<T>), PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Document<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a session")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            if key.0 == "messages" {
+                map.next_value_seed(Messages(self.0, PhantomData))?;
+            } else {
+                (self.0)(Field::Head(key.0.into_owned(), map.next_value()?));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Messages<'f, T>(&'f mut dyn FnMut(Field<T>), PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Messages<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Messages<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(message) = seq.next_element()? {
+            (self.0)(Field::Message(message));
+        }
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Puts one of the document's other keys into a record, as if it had come on a line of its own.
+pub(super) fn set<'a>(row: &mut Row<'a>, key: &str, raw: &'a RawValue) {
+    let field = match key {
+        "sessionId" => &mut row.session_id,
+        "projectHash" => &mut row.project_hash,
+        "startTime" => &mut row.start_time,
+        "lastUpdated" => &mut row.last_updated,
+        "kind" => &mut row.session_kind,
+        "summary" => &mut row.summary,
+        "directories" => &mut row.directories,
+        _ => return,
+    };
+    *field = Some(raw);
+}

@@ -1,0 +1,233 @@
+//! One message as it stands in a session file: its record, its content split into parts, and who wrote it.
+
+use super::history::Item;
+use super::translate::string;
+use super::wire::{FunctionResponse, Json, Part, Row};
+use crate::model::{Role, Text};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Openings of user records that the CLI writes in the person's name. The tagged ones end at their closing tag, and a
+/// person's words may follow; the others are the CLI's from end to end.
+const TAGS: [&str; 3] = ["session_context", "hook_context", "state_snapshot"];
+const OPENINGS: [&str; 3] = [
+    "System: Potential loop detected.",
+    "System: Please continue",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+];
+
+/// A message of a session file.
+#[derive(Debug, Clone)]
+pub(super) struct Entry<'a> {
+    pub(super) row: Row<'a>,
+    pub(super) content: Content<'a>,
+    /// The record, byte for byte.
+    pub(super) original: &'a str,
+    /// What was taken from an earlier version of the record.
+    pub(super) restored: Vec<&'static str>,
+}
+
+/// The content of a record.
+#[derive(Debug, Clone)]
+pub(super) enum Content<'a> {
+    /// One string.
+    Text(Text<'a>),
+    /// A list of parts, or one part alone.
+    Parts(Vec<Piece<'a>>),
+    /// Nothing.
+    None,
+}
+
+/// One part of a content.
+#[derive(Debug, Clone)]
+pub(super) enum Piece<'a> {
+    /// A string where a part could stand.
+    Text(Text<'a>),
+    /// A part.
+    Part(Box<Part<'a>>),
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn read(json: Json<'a>) -> Self {
+        let Some(raw) = json else { return Self::None };
+        if let Some(text) = Text::from_raw(raw) {
+            return Self::Text(text);
+        }
+        let raws: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_else(|_| vec![raw]);
+        Self::Parts(raws.into_iter().filter_map(Piece::read).collect())
+    }
+
+    /// The function responses in it.
+    pub(super) fn responses(&self) -> impl Iterator<Item = &FunctionResponse<'a>> {
+        self.parts().filter_map(|part| part.function_response.as_ref())
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
+        let pieces = if let Self::Parts(pieces) = self { pieces.as_slice() } else { &[] };
+        pieces.iter().filter_map(|piece| match piece {
+            Piece::Part(part) => Some(part.as_ref()),
+            Piece::Text(_) => None,
+        })
+    }
+
+    /// What it says, without thoughts.
+    pub(super) fn words(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => text.to_str(),
+            Self::Parts(pieces) => {
+                let words: Vec<Cow<'_, str>> = pieces.iter().filter_map(Piece::words).collect();
+                Cow::Owned(words.join("\n"))
+            }
+            Self::None => Cow::Borrowed(""),
+        }
+    }
+
+    /// True where there is something besides words and function responses: a picture, a file.
+    fn has_attachment(&self) -> bool {
+        self.parts().any(|part| part.inline_data.is_some() || part.file_data.is_some())
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn read(raw: &'a RawValue) -> Option<Self> {
+        match Text::from_raw(raw) {
+            Some(text) => Some(Self::Text(text)),
+            None => serde_json::from_str(raw.get()).ok().map(|part| Self::Part(Box::new(part))),
+        }
+    }
+
+    fn words(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text(text) => Some(text.to_str()),
+            Self::Part(part) if part.is_thought() => None,
+            Self::Part(part) => part
+                .text
+                .and_then(Text::from_raw)
+                .map(|text| Cow::Owned(text.to_str().into_owned())),
+        }
+    }
+}
+
+impl Part<'_> {
+    pub(super) fn is_thought(&self) -> bool {
+        self.thought.is_some_and(|raw| raw.get() == "true")
+    }
+}
+
+impl<'a> Entry<'a> {
+    pub(super) fn new(row: Row<'a>, original: &'a str) -> Self {
+        let content = Content::read(row.content);
+        Self { row, content, original, restored: Vec::new() }
+    }
+
+    pub(super) fn role(&self) -> Role {
+        match self.row.kind.and_then(Text::from_raw).as_ref().map(Text::to_str).as_deref() {
+            Some("user") => Role::User,
+            Some("gemini" | "model" | "assistant") => Role::Assistant,
+            _ => Role::System,
+        }
+    }
+
+    /// What a person wrote in it: none where the CLI wrote it in the person's name, or where only tools answer.
+    pub(super) fn persons_words(&self) -> Option<String> {
+        if self.role() != Role::User {
+            return None;
+        }
+        let said = self.content.words();
+        let words = without_context(&said);
+        if words.is_empty() || OPENINGS.iter().any(|opening| words.starts_with(opening)) {
+            return None;
+        }
+        let shown = Content::read(self.row.display_content);
+        let shown = without_context(&shown.words()).to_owned();
+        Some(if shown.is_empty() { words.to_owned() } else { shown })
+    }
+
+    /// The ids of the calls in it, wherever they stand.
+    pub(super) fn call_ids(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        let listed = self.row.tool_calls.items.iter().map(|call| call.id);
+        let in_parts = self.content.parts().filter_map(|part| part.function_call.as_ref());
+        listed.chain(in_parts.map(|call| call.id)).filter_map(string)
+    }
+
+    /// True where nobody but the CLI has a part in a user's record.
+    pub(super) fn is_meta(&self) -> bool {
+        let empty = matches!(self.content, Content::None) || self.content.words().is_empty();
+        let answers = self.content.responses().next().is_some();
+        self.role() == Role::User
+            && self.persons_words().is_none()
+            && !self.content.has_attachment()
+            && (answers || !empty)
+    }
+
+    /// True where it says or does something: a person's words or files, an answer, a call. What the CLI's own start-up
+    /// leaves behind is not that.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the digest will ask"))]
+    pub(super) fn is_substance(&self) -> bool {
+        match self.role() {
+            Role::User => self.persons_words().is_some() || self.content.has_attachment(),
+            Role::Assistant => true,
+            Role::System => false,
+        }
+    }
+}
+
+/// The text without the context that the CLI put in front of it, trimmed.
+fn without_context(text: &str) -> &str {
+    let mut rest = text.trim();
+    while let Some(after) = TAGS.iter().find_map(|tag| after_tag(rest, tag)) {
+        rest = after.trim_start();
+    }
+    rest
+}
+
+/// What follows `<tag>…</tag>` at the start of a text; an unclosed tag takes all.
+fn after_tag<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    let inner = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+    Some(inner.split_once(&format!("</{tag}>")).map_or("", |(_, after)| after))
+}
+
+impl Item for Entry<'_> {
+    fn carry(&mut self, earlier: &Self) {
+        let (row, old) = (&mut self.row, &earlier.row);
+        let mut take = |lost: bool, had: bool, field: &'static str| {
+            let take = lost && had;
+            // Taken over once more, it is still the earlier record that has it.
+            if take || (earlier.restored.contains(&field) && lost) {
+                self.restored.push(field);
+            }
+            take
+        };
+        if take(row.tool_calls.items.is_empty(), !old.tool_calls.items.is_empty(), "tool_calls") {
+            row.tool_calls = old.tool_calls.clone();
+        }
+        if take(row.thoughts.items.is_empty(), !old.thoughts.items.is_empty(), "thoughts") {
+            row.thoughts = old.thoughts.clone();
+        }
+        if take(row.tokens.is_none(), old.tokens.is_some(), "usage") {
+            row.tokens.clone_from(&old.tokens);
+        }
+        if take(row.model.is_none(), old.model.is_some(), "model") {
+            row.model = old.model;
+        }
+        // A checkpoint that gives a message a new id also gives it the time of the checkpoint.
+        let renamed = string(row.id) != string(old.id) || earlier.restored.contains(&"timestamp");
+        if renamed && old.timestamp.is_some() {
+            row.timestamp = old.timestamp;
+            self.restored.push("timestamp");
+        }
+    }
+
+    fn continues(&self, earlier: &Self) -> bool {
+        let calls = |entry: &Self| entry.call_ids().collect::<Vec<_>>();
+        let (mine, theirs) = (calls(self), calls(earlier));
+        if self.role() != earlier.role() || mine.is_empty() != theirs.is_empty() {
+            return false;
+        }
+        if !mine.is_empty() {
+            return mine.iter().any(|id| theirs.contains(id));
+        }
+        let words = self.content.words();
+        !words.trim().is_empty() && words.trim() == earlier.content.words().trim()
+    }
+}

@@ -1,0 +1,177 @@
+//! Their words: the records of a session file, under the CLI's own names.
+//!
+//! One type reads every kind of record, because the old format's document, the new format's lines and the content of a
+//! `$set` share their keys. Which kind it is, is asked afterwards, in the order in which the CLI's own loader asks.
+
+use crate::gemini::loose::{Count, Entries, List, loose_object};
+use crate::model::Text;
+use serde_json::value::RawValue;
+
+/// A value that is looked at later, if at all. `null` is none.
+pub(super) type Json<'a> = Option<&'a RawValue>;
+
+loose_object! {
+    /// One record.
+    Row {
+        "$rewindTo" => rewind_to: Json<'a>,
+        "$set" => set: Json<'a>,
+        "id" => id: Json<'a>,
+        "timestamp" => timestamp: Json<'a>,
+        "type" => kind: Json<'a>,
+        "content" => content: Json<'a>,
+        "displayContent" => display_content: Json<'a>,
+        "thoughts" => thoughts: List<Thought<'a>>,
+        "tokens" => tokens: Option<Tokens<'a>>,
+        "model" => model: Json<'a>,
+        "toolCalls" => tool_calls: List<Call<'a>>,
+        "sessionId" => session_id: Json<'a>,
+        "projectHash" => project_hash: Json<'a>,
+        "startTime" => start_time: Json<'a>,
+        "lastUpdated" => last_updated: Json<'a>,
+        "kind" => session_kind: Json<'a>,
+        "summary" => summary: Json<'a>,
+        "directories" => directories: Json<'a>,
+        "messages" => messages: Json<'a>,
+    }
+}
+
+loose_object! {
+    /// `thoughts[]` of an answer.
+    Thought {
+        "subject" => subject: Json<'a>,
+        "description" => description: Json<'a>,
+    }
+}
+
+loose_object! {
+    /// `tokens` of an answer.
+    Tokens {
+        "input" => input: Count,
+        "output" => output: Count,
+        "cached" => cached: Count,
+        "thoughts" => thoughts: Count,
+        "tool" => tool: Count,
+        "total" => total: Option<Count>,
+    }
+}
+
+loose_object! {
+    /// `toolCalls[]` of an answer.
+    Call {
+        "id" => id: Json<'a>,
+        "name" => name: Json<'a>,
+        "args" => args: Json<'a>,
+        "result" => result: List<Part<'a>>,
+        "status" => status: Json<'a>,
+        "resultDisplay" => result_display: Json<'a>,
+        "displayName" => display_name: Json<'a>,
+    }
+}
+
+loose_object! {
+    /// A part of a content, as the Gemini API has it.
+    Part {
+        "text" => text: Json<'a>,
+        "thought" => thought: Json<'a>,
+        "functionCall" => function_call: Option<FunctionCall<'a>>,
+        "functionResponse" => function_response: Option<FunctionResponse<'a>>,
+        "inlineData" => inline_data: Option<Blob<'a>>,
+        "fileData" => file_data: Option<Blob<'a>>,
+        "executableCode" => executable_code: Json<'a>,
+        "codeExecutionResult" => code_execution_result: Json<'a>,
+    }
+}
+
+loose_object! {
+    /// `functionCall` of a part.
+    FunctionCall {
+        "id" => id: Json<'a>,
+        "name" => name: Json<'a>,
+        "args" => args: Json<'a>,
+    }
+}
+
+loose_object! {
+    /// `functionResponse` of a part.
+    FunctionResponse {
+        "id" => id: Json<'a>,
+        "name" => name: Json<'a>,
+        "response" => response: Option<Entries<'a>>,
+        "parts" => parts: List<Part<'a>>,
+    }
+}
+
+loose_object! {
+    /// `inlineData` or `fileData` of a part.
+    Blob {
+        "mimeType" => mime_type: Json<'a>,
+        "data" => data: Json<'a>,
+        "fileUri" => file_uri: Json<'a>,
+    }
+}
+
+/// The kinds of record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Drop this message and all after it.
+    Rewind,
+    /// A message; one with the same id is replaced.
+    Message,
+    /// A change of the session's own fields, or a new list of messages.
+    Set,
+    /// The session's own fields; in the old format with the messages.
+    Header,
+    /// Something that this version does not know.
+    Unknown,
+}
+
+impl<'a> Row<'a> {
+    /// Reads one record. Fails only where it is not JSON.
+    pub(super) fn parse(json: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    /// Which kind of record it is, asked in the order of the CLI's own loader. Looser than that: a message needs no id
+    /// and a header no project.
+    pub(super) fn what(&self) -> Kind {
+        if self.rewind_to.and_then(Text::from_raw).is_some() {
+            Kind::Rewind
+        } else if self.id.and_then(Text::from_raw).is_some() {
+            Kind::Message
+        } else if self.set.is_some() {
+            Kind::Set
+        } else if self.session_id.is_some() || self.messages.is_some() {
+            Kind::Header
+        } else if self.kind.and_then(Text::from_raw).is_some() && self.content.is_some() {
+            Kind::Message
+        } else {
+            Kind::Unknown
+        }
+    }
+
+    /// What is wrong with it, in words.
+    pub(super) fn faults(&self) -> Vec<&'static str> {
+        let string = |json: Json<'a>| json.is_none_or(|raw| Text::from_raw(raw).is_some());
+        let mut faults = Vec::new();
+        let mut fault = |holds: bool, what| {
+            if !holds {
+                faults.push(what);
+            }
+        };
+        fault(self.read, "it is not an object");
+        fault(string(self.id), "`id` is not a string");
+        fault(string(self.timestamp), "`timestamp` is not a string");
+        fault(string(self.kind), "`type` is not a string");
+        fault(string(self.model), "`model` is not a string");
+        fault(!self.thoughts.wrong, "`thoughts` is not a list");
+        fault(self.thoughts.items.iter().all(|thought| thought.read), "a thought is not an object");
+        fault(!self.tool_calls.wrong, "`toolCalls` is not a list");
+        fault(self.tool_calls.items.iter().all(|call| call.read), "a tool call is not an object");
+        fault(
+            self.tool_calls.items.iter().all(|call| !call.result.wrong),
+            "a `result` is not a list",
+        );
+        fault(self.tokens.as_ref().is_none_or(|tokens| tokens.read), "`tokens` is not an object");
+        faults
+    }
+}

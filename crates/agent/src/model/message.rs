@@ -1,0 +1,360 @@
+//! A message: one finished record of a conversation, in the shape that Claude's own clients read.
+
+use super::Text;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// One finished record of a conversation.
+///
+/// It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Message<'a> {
+    /// The id that the agent gave it; `#n` where it gave none.
+    pub id: Text<'a>,
+    /// Who speaks.
+    pub role: Role,
+    /// What is said and done.
+    pub content: Content<'a>,
+    /// When, in milliseconds since 1970.
+    pub timestamp: Option<i64>,
+    /// Which agent wrote it.
+    pub tool: Agent,
+    /// The model that answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text<'a>>,
+    /// What the answer cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// True on a record that no person wrote although it stands under the role `user`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub meta: bool,
+    /// Set on warnings and errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// The fields that an earlier version of this record had and the newest one has lost: they are taken from the
+    /// earlier one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<&'static str>,
+    /// True on a record that is no longer part of the conversation and was asked for all the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recovered: bool,
+    /// The upstream object, byte for byte.
+    #[serde(rename = "_original", serialize_with = "verbatim")]
+    pub original: Cow<'a, str>,
+}
+
+/// Writes JSON text as it is.
+fn verbatim<S: Serializer>(json: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let raw: &RawValue = serde_json::from_str(json).map_err(serde::ser::Error::custom)?;
+    raw.serialize(serializer)
+}
+
+impl Message<'_> {
+    /// The text blocks, joined by an empty line.
+    pub fn text(&self) -> String {
+        match &self.content {
+            Content::Raw(text) => text.to_str().into_owned(),
+            Content::Blocks(blocks) => {
+                let texts = blocks.iter().filter_map(|block| match block {
+                    Block::Text { text } => Some(text.to_str()),
+                    _ => None,
+                });
+                texts.collect::<Vec<_>>().join("\n\n")
+            }
+        }
+    }
+
+    /// The blocks; none where the content is a plain string.
+    pub fn blocks(&self) -> &[Block<'_>] {
+        match &self.content {
+            Content::Blocks(blocks) => blocks,
+            Content::Raw(_) => &[],
+        }
+    }
+
+    /// The same message, owned.
+    pub fn into_owned(self) -> Message<'static> {
+        Message {
+            id: self.id.into_owned(),
+            role: self.role,
+            content: self.content.into_owned(),
+            timestamp: self.timestamp,
+            tool: self.tool,
+            model: self.model.map(Text::into_owned),
+            usage: self.usage,
+            meta: self.meta,
+            level: self.level,
+            restored: self.restored,
+            recovered: self.recovered,
+            original: Cow::Owned(self.original.into_owned()),
+        }
+    }
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The person, or what the CLI says in the person's name.
+    User,
+    /// The model.
+    Assistant,
+    /// The CLI itself.
+    System,
+}
+
+/// The program that is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agent {
+    /// Gemini CLI.
+    Gemini,
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// It goes on.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// What a message holds: blocks, or the upstream string where there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Content<'a> {
+    /// In this order: thinking, then each tool use with its result, then text.
+    Blocks(Vec<Block<'a>>),
+    /// The upstream string, which is empty or blank.
+    Raw(Text<'a>),
+}
+
+impl Content<'_> {
+    fn into_owned(self) -> Content<'static> {
+        match self {
+            Self::Blocks(blocks) => {
+                Content::Blocks(blocks.into_iter().map(Block::into_owned).collect())
+            }
+            Self::Raw(text) => Content::Raw(text.into_owned()),
+        }
+    }
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block<'a> {
+    /// What is said, in markdown.
+    Text {
+        /// The text.
+        text: Text<'a>,
+    },
+    /// What the model thought, `subject: description`.
+    Thinking {
+        /// The thought.
+        thinking: Text<'a>,
+    },
+    /// A tool that was called, under Claude's name for it and with Claude's arguments.
+    ToolUse {
+        /// The id of the call, the same in every source.
+        id: Text<'a>,
+        /// Claude's name where there is one, else the agent's own.
+        name: Cow<'a, str>,
+        /// The arguments.
+        input: Input<'a>,
+    },
+    /// What became of a call.
+    ToolResult {
+        /// The id of the call.
+        tool_use_id: Text<'a>,
+        /// All parts of the result.
+        content: ResultContent<'a>,
+        /// True where the tool failed. A cancelled call has not failed.
+        is_error: bool,
+        /// How the call ended.
+        status: Status,
+    },
+    /// A picture.
+    Image {
+        /// Its data.
+        source: ImageSource<'a>,
+    },
+}
+
+impl Block<'_> {
+    fn into_owned(self) -> Block<'static> {
+        match self {
+            Self::Text { text } => Block::Text { text: text.into_owned() },
+            Self::Thinking { thinking } => Block::Thinking { thinking: thinking.into_owned() },
+            Self::ToolUse { id, name, input } => Block::ToolUse {
+                id: id.into_owned(),
+                name: Cow::Owned(name.into_owned()),
+                input: input.into_owned(),
+            },
+            Self::ToolResult { tool_use_id, content, is_error, status } => Block::ToolResult {
+                tool_use_id: tool_use_id.into_owned(),
+                content: content.into_owned(),
+                is_error,
+                status,
+            },
+            Self::Image { source } => Block::Image { source: source.into_owned() },
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The tool ran.
+    Success,
+    /// The tool failed, or could not be run.
+    Error,
+    /// Somebody stopped it, or said no.
+    Cancelled,
+}
+
+/// What a tool gave back: one text, or blocks where there is more than one text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ResultContent<'a> {
+    /// One text.
+    Text(Text<'a>),
+    /// Several parts, pictures among them.
+    Blocks(Vec<Block<'a>>),
+}
+
+impl ResultContent<'_> {
+    fn into_owned(self) -> ResultContent<'static> {
+        match self {
+            Self::Text(text) => ResultContent::Text(text.into_owned()),
+            Self::Blocks(blocks) => {
+                ResultContent::Blocks(blocks.into_iter().map(Block::into_owned).collect())
+            }
+        }
+    }
+}
+
+/// The data of a picture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum ImageSource<'a> {
+    /// The picture itself.
+    Base64 {
+        /// Such as `image/png`.
+        media_type: Text<'a>,
+        /// The bytes, in base64.
+        data: Text<'a>,
+    },
+    /// Where the picture is.
+    Url {
+        /// Its address.
+        url: Text<'a>,
+    },
+}
+
+impl ImageSource<'_> {
+    fn into_owned(self) -> ImageSource<'static> {
+        match self {
+            Self::Base64 { media_type, data } => {
+                ImageSource::Base64 { media_type: media_type.into_owned(), data: data.into_owned() }
+            }
+            Self::Url { url } => ImageSource::Url { url: url.into_owned() },
+        }
+    }
+}
+
+/// The arguments of a call.
+#[derive(Debug, Clone)]
+pub enum Input<'a> {
+    /// As the model wrote them.
+    Raw(Cow<'a, RawValue>),
+    /// Under Claude's names, in order.
+    Mapped(Vec<(Cow<'a, str>, Arg<'a>)>),
+}
+
+/// One argument of a call.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Arg<'a> {
+    /// As the model wrote it.
+    Raw(Cow<'a, RawValue>),
+    /// Made by the tool table.
+    Made(serde_json::Value),
+}
+
+impl Input<'_> {
+    /// The arguments as a value.
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn into_owned(self) -> Input<'static> {
+        match self {
+            Self::Raw(raw) => Input::Raw(Cow::Owned(raw.into_owned())),
+            Self::Mapped(args) => Input::Mapped(
+                args.into_iter()
+                    .map(|(name, arg)| (Cow::Owned(name.into_owned()), arg.into_owned()))
+                    .collect(),
+            ),
+        }
+    }
+}
+
+impl Arg<'_> {
+    fn into_owned(self) -> Arg<'static> {
+        match self {
+            Self::Raw(raw) => Arg::Raw(Cow::Owned(raw.into_owned())),
+            Self::Made(value) => Arg::Made(value),
+        }
+    }
+}
+
+impl Serialize for Input<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Raw(raw) => raw.serialize(serializer),
+            Self::Mapped(args) => {
+                serializer.collect_map(args.iter().map(|(name, arg)| (name, arg)))
+            }
+        }
+    }
+}
+
+impl PartialEq for Input<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_value() == other.to_value()
+    }
+}
+
+/// Tokens, exactly as Gemini counts them: `input` holds `cached`, and `total` is the sum of input, output, thoughts
+/// and tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Usage {
+    /// The prompt, its cached part included.
+    pub input_tokens: u64,
+    /// The answer, without thoughts.
+    pub output_tokens: u64,
+    /// All of it.
+    pub total_tokens: u64,
+    /// The part of the prompt that was cached.
+    pub cached_tokens: u64,
+    /// What was thought.
+    pub thoughts_tokens: u64,
+    /// What tools added to the prompt.
+    pub tool_tokens: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.total_tokens += other.total_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.thoughts_tokens += other.thoughts_tokens;
+        self.tool_tokens += other.tool_tokens;
+    }
+}
