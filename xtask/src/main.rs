@@ -3,7 +3,10 @@
 //! Everything that a command needs and that is not in the clone is fetched by the command itself, into
 //! `target/`, so that a fresh machine needs nothing done by hand.
 
+mod bench;
 mod check;
+mod home;
+mod measure;
 mod shell;
 mod test;
 
@@ -20,6 +23,21 @@ struct Args {
 enum Task {
     /// Formatting, lints, documentation, licences: all that is checked without running the code
     Check,
+    /// Figures, each beside what it is compared with, measured in the same minute
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    /// Runs a program and prints what it cost (used by `bench`)
+    #[command(hide = true)]
+    Measure {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+    /// The program on the recorded sessions: `cargo xtask try sessions list`
+    Try {
+        /// The program's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -31,6 +49,9 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Args::parse().task {
         Task::Check => check::run(),
+        Task::Bench(bench) => bench::run(&bench),
+        Task::Measure { command } => measure::run(&command),
+        Task::Try { rest } => home::run(&rest),
         Task::Test { rest } => test::run(&rest),
     }
 }

@@ -1,5 +1,9 @@
 //! The arguments. One file for each command is in `cli/`.
 
+mod capabilities;
+mod sessions;
+mod translate;
+
 use crate::config::Config;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -7,15 +11,29 @@ use std::process::ExitCode;
 /// Full two-way control of Gemini CLI sessions
 #[derive(Debug, Parser)]
 #[command(name = "pollux", version, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed.\n\
+    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    /// What Gemini has written on this machine: list, show, search, count, export, follow, rescue
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
+    /// One recorded file as events, one JSON object on each line: for tests and bug reports
+    Translate(translate::Translate),
+    /// What Pollux and the agent can do
+    Capabilities(capabilities::Capabilities),
+}
 
 /// Runs the command that the arguments name.
-pub fn run(args: &Args, _config: &Config) -> anyhow::Result<ExitCode> {
-    match args.command {}
+pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Sessions(command) => sessions::run(command, config),
+        Command::Translate(command) => translate::run(&command),
+        Command::Capabilities(command) => capabilities::run(&command),
+    }
 }

@@ -15,6 +15,6 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return report::usage(&error),
     };
-    let outcome = config::Config::read().and_then(|config| cli::run(&args, &config));
+    let outcome = config::Config::read().and_then(|config| cli::run(args, &config));
     report::ended(outcome)
 }

@@ -1,10 +1,13 @@
 //! The only code that prints: data to stdout, everything else to stderr, and the exit code.
 #![expect(clippy::print_stderr, reason = "this is the module that prints")]
 
+pub mod human;
+pub mod table;
+
 use crate::trouble::{Kind, Trouble};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 
 /// Labels of errors.
@@ -25,6 +28,19 @@ pub fn out() -> Out {
 /// Standard output for data that has no colour in it: JSON, which must not pay for looking.
 pub fn raw() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(256 * 1024, io::stdout().lock())
+}
+
+/// The width of the window, if stdout is one.
+pub fn width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}
+
+/// True where a person can be asked: both ends are a terminal.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Something that did not stop the command, but that the user should know.
@@ -88,4 +104,14 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut out, value)?;
     out.write_all(b"\n")?;
     Ok(out.flush()?)
+}
+
+/// Writes a value as one line of JSON. What was taken over byte for byte may have line breaks in it; JSON has them only
+/// between its tokens, where they mean nothing.
+pub fn line(out: &mut dyn Write, value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let json = serde_json::to_string(value)?;
+    for part in json.split(['\n', '\r']) {
+        out.write_all(part.trim_start_matches([' ', '\t']).as_bytes())?;
+    }
+    Ok(out.write_all(b"\n")?)
 }

@@ -1,6 +1,6 @@
 //! An event: a fact, in the past tense, with the source that it came from.
 
-use super::{Level, Message, Text};
+use super::{At, Level, Message, Text};
 use serde::Serialize;
 
 /// A fact about a session.
@@ -35,9 +35,9 @@ pub enum EventKind<'a> {
         /// SHA-256 of the project's path, as the agent wrote it.
         #[serde(skip_serializing_if = "Option::is_none")]
         project_hash: Option<Text<'a>>,
-        /// In milliseconds since 1970.
+        /// When it began.
         #[serde(skip_serializing_if = "Option::is_none")]
-        started_at: Option<i64>,
+        started_at: Option<At>,
         /// `main` or `subagent`.
         #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<Text<'a>>,

@@ -20,7 +20,7 @@ fn every_recorded_session_reads_as_it_was_meant() {
 fn shown(text: &str) -> String {
     let transcript = Transcript::read(text);
     let mut out = format!("{:?}\n", transcript.format);
-    for diagnostic in &transcript.diagnostics {
+    for diagnostic in transcript.diagnostics() {
         writeln!(out, "! {diagnostic}").unwrap();
     }
     for message in transcript.messages() {

@@ -59,7 +59,9 @@ impl<'a> Content<'a> {
 
     /// The function responses in it.
     pub(super) fn responses(&self) -> impl Iterator<Item = &FunctionResponse<'a>> {
-        self.parts().filter_map(|part| part.function_response.as_ref())
+        self.parts()
+            .filter_map(|part| part.function_response.as_ref())
+            .filter(|response| response.read)
     }
 
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
@@ -90,10 +92,11 @@ impl<'a> Content<'a> {
 
 impl<'a> Piece<'a> {
     fn read(raw: &'a RawValue) -> Option<Self> {
-        match Text::from_raw(raw) {
-            Some(text) => Some(Self::Text(text)),
-            None => serde_json::from_str(raw.get()).ok().map(|part| Self::Part(Box::new(part))),
+        if let Some(text) = Text::from_raw(raw) {
+            return Some(Self::Text(text));
         }
+        let part: Part<'a> = serde_json::from_str(raw.get()).ok()?;
+        part.read.then(|| Self::Part(Box::new(part)))
     }
 
     fn words(&self) -> Option<Cow<'_, str>> {
@@ -162,7 +165,6 @@ impl<'a> Entry<'a> {
 
     /// True where it says or does something: a person's words or files, an answer, a call. What the CLI's own start-up
     /// leaves behind is not that.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the digest will ask"))]
     pub(super) fn is_substance(&self) -> bool {
         match self.role() {
             Role::User => self.persons_words().is_some() || self.content.has_attachment(),

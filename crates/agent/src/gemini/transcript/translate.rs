@@ -33,6 +33,18 @@ impl<'e, 'a> Folded<'e, 'a> {
         Self { calls }
     }
 
+    /// Learns of calls that are told of elsewhere.
+    pub(super) fn know(
+        &mut self,
+        responses: impl Iterator<Item = &'e FunctionResponse<'a>>,
+        is_known: impl Fn(&str) -> bool,
+    ) {
+        let ids = responses.filter_map(|response| string(response.id));
+        for id in ids.filter(|id| is_known(id)) {
+            self.calls.entry(id).or_insert(None);
+        }
+    }
+
     /// True where a response answers a call that we have.
     fn has_call(&self, response: &FunctionResponse<'a>) -> bool {
         string(response.id).is_some_and(|id| self.calls.contains_key(&id))
@@ -229,7 +241,7 @@ fn response_of_result<'a>(response: &FunctionResponse<'a>, pieces: &mut Vec<Bloc
             ("output" | "error", Some(text)) => pieces.push(Block::Text { text }),
             ("output" | "error", None) if value.get() == "null" => {}
             ("output" | "error", None) => {
-                pieces.push(Block::Text { text: Text::from(value.get().to_owned()) })
+                pieces.push(Block::Text { text: Text::from(value.get().to_owned()) });
             }
             (key, _) => {
                 let value = serde_json::from_str(value.get()).unwrap_or_default();
@@ -304,7 +316,8 @@ fn attachment<'a>(part: &Part<'a>) -> Option<Block<'a>> {
         let place = string(blob.file_uri).map(|uri| format!(" at {uri}")).unwrap_or_default();
         Block::Text { text: Text::from(format!("[attached file, {kind}{place}]")) }
     };
-    if let Some(blob) = part.inline_data.as_ref().or(part.file_data.as_ref()) {
+    let blobs = [part.inline_data.as_ref(), part.file_data.as_ref()].into_iter().flatten();
+    if let Some(blob) = blobs.into_iter().find(|blob| blob.read) {
         let is_image = string(blob.mime_type).is_some_and(|kind| kind.starts_with("image/"));
         let text = |json: Json<'a>| json.and_then(Text::from_raw);
         return Some(match (text(blob.mime_type), text(blob.data), text(blob.file_uri)) {

@@ -1,0 +1,323 @@
+//! The sums of a session: what a list of sessions and the statistics need, taken without keeping the messages.
+
+use super::Diagnostic;
+use super::document::{self, Field};
+use super::entry::Entry;
+use super::history::Item;
+use super::replay::Replay;
+use super::translate::{string, time, usage};
+use super::whole::Format;
+use super::wire::Row;
+use crate::gemini::tools;
+use crate::model::{Role, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, BufRead};
+
+/// Tokens are added up by quarters of an hour, so that days can be told apart in every time zone.
+pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1000;
+
+/// How long a title may be, in characters.
+const TITLE_LENGTH: usize = 200;
+
+/// The sums of one session file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "three ways in which a session can be empty")]
+pub struct Digest {
+    /// How it is written.
+    pub format: Format,
+    /// The session's id.
+    pub session_id: Option<String>,
+    /// SHA-256 of the project's path.
+    pub project_hash: Option<String>,
+    /// `main` or `subagent`.
+    pub kind: Option<String>,
+    /// The summary, or the first words that a person wrote.
+    pub title: Option<String>,
+    /// The first start, in milliseconds since 1970.
+    pub started_at: Option<i64>,
+    /// The last change, in milliseconds since 1970.
+    pub updated_at: Option<i64>,
+    /// How many messages stand.
+    pub messages: u64,
+    /// True where a person or the model has said something that stands.
+    pub substance: bool,
+    /// True where the model had answered, and nothing that was said stands any more.
+    pub overwritten: bool,
+    /// True where a person had said something that was taken back before an answer came: a prompt that failed.
+    pub taken_back: bool,
+    /// The model of the newest answer.
+    pub model: Option<String>,
+    /// What the newest answer left in the model's context, in tokens.
+    pub context: Option<u64>,
+    /// What was spent, by quarter of an hour and model: each answer once, whether or not it still stands.
+    pub spent: Vec<Spent>,
+    /// The calls of each tool, each call once.
+    pub tools: BTreeMap<String, Calls>,
+    /// What was skipped, and why.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What was spent on one model within a quarter of an hour.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Spent {
+    /// The quarter of an hour, counted from 1970.
+    pub quarter: i64,
+    /// The model.
+    pub model: String,
+    /// The answers.
+    pub answers: u64,
+    /// Their tokens.
+    pub usage: Usage,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Calls {
+    /// All of them.
+    pub calls: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Those that somebody stopped.
+    pub cancelled: u64,
+}
+
+impl Digest {
+    /// All that was spent.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.spent.iter().for_each(|spent| sum += spent.usage);
+        sum
+    }
+}
+
+/// Takes the sums of a session file that is in memory.
+pub fn digest(text: &str) -> Digest {
+    let mut replay = Replay::default();
+    replay.read(text, &mut Brief::new);
+    sum(&replay, Format::of(text))
+}
+
+/// Takes the sums of a session file of the new format while reading it, holding one line at a time.
+pub fn digest_lines(mut reader: impl BufRead) -> io::Result<Digest> {
+    let mut replay = Replay::default();
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        bytes.clear();
+        if reader.read_until(b'\n', &mut bytes)? == 0 {
+            break;
+        }
+        let is_last = !bytes.ends_with(b"\n");
+        replay.line(&String::from_utf8_lossy(&bytes), number, is_last, &mut Brief::new);
+    }
+    Ok(sum(&replay, Format::Jsonl))
+}
+
+/// Takes the sums of a session file of the old format while reading it, holding one message at a time.
+pub fn digest_document(reader: impl BufRead) -> Digest {
+    let mut replay = Replay::default();
+    let mut head: Vec<(String, Box<RawValue>)> = Vec::new();
+    let mut position = 0;
+    let mut deserializer = serde_json::Deserializer::from_reader(reader);
+    let read = document::read(&mut deserializer, &mut |field: Field<Box<RawValue>>| match field {
+        Field::Message(raw) => {
+            position += 1;
+            replay.message(raw.get(), position, &mut Brief::new);
+        }
+        Field::Head(key, raw) => head.push((key, raw)),
+    });
+    let mut row = Row::default();
+    for (key, raw) in &head {
+        document::set(&mut row, key, raw);
+    }
+    replay.head(&row);
+    if let Err(error) = read {
+        replay.cut(&error);
+    }
+    sum(&replay, Format::Json)
+}
+
+/// What the sums need of one message.
+#[derive(Debug)]
+struct Brief {
+    role: Role,
+    is_substance: bool,
+    /// True where there is nothing in it but responses to calls.
+    is_response: bool,
+    words: Option<String>,
+    model: Option<String>,
+    usage: Option<Usage>,
+    at: Option<i64>,
+    calls: Vec<Called>,
+    responses: Vec<u64>,
+}
+
+#[derive(Debug, Clone)]
+struct Called {
+    id: u64,
+    name: String,
+    failed: bool,
+    cancelled: bool,
+}
+
+impl Brief {
+    fn new(row: Row<'_>, json: &str) -> Self {
+        let entry = Entry::new(row, json);
+        let responses: Vec<u64> = entry
+            .content
+            .responses()
+            .filter_map(|response| string(response.id))
+            .map(hash)
+            .collect();
+        let words = entry.persons_words();
+        let row = &entry.row;
+        Self {
+            role: entry.role(),
+            is_substance: entry.is_substance(),
+            is_response: !responses.is_empty()
+                && entry.is_meta()
+                && entry.content.words().trim().is_empty(),
+            model: string(row.model).map(std::borrow::Cow::into_owned),
+            usage: row.tokens.as_ref().filter(|tokens| tokens.read).map(usage),
+            at: time(row.timestamp),
+            calls: calls(&entry),
+            words: words.map(|words| title(&words)),
+            responses,
+        }
+    }
+}
+
+fn calls(entry: &Entry<'_>) -> Vec<Called> {
+    let called = |id, name: Option<&str>, status: Option<&str>| Called {
+        id,
+        name: name.unwrap_or_default().to_owned(),
+        failed: status == Some("error"),
+        cancelled: matches!(status, Some("cancelled" | "canceled")),
+    };
+    let mut calls: Vec<Called> = Vec::new();
+    for call in entry.row.tool_calls.items.iter().filter(|call| call.read) {
+        let name = string(call.name)
+            .map(|name| tools::claude_name(name, string(call.display_name).as_deref()));
+        calls.push(called(
+            string(call.id).map_or(0, hash),
+            name.as_deref(),
+            string(call.status).as_deref(),
+        ));
+    }
+    for call in entry.content.parts().filter_map(|part| part.function_call.as_ref()) {
+        let id = string(call.id).map_or(0, hash);
+        if !calls.iter().any(|listed| listed.id == id) {
+            let name = string(call.name).map(|name| tools::claude_name(name, None));
+            calls.push(called(id, name.as_deref(), None));
+        }
+    }
+    calls
+}
+
+fn hash(text: impl AsRef<str>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.as_ref().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Words as a title: one line, of a bearable length.
+fn title(words: &str) -> String {
+    let mut line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(TITLE_LENGTH) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+impl Item for Brief {
+    fn carry(&mut self, earlier: &Self) {
+        self.usage = self.usage.or(earlier.usage);
+        if self.model.is_none() {
+            self.model.clone_from(&earlier.model);
+        }
+        if self.calls.is_empty() {
+            self.calls.clone_from(&earlier.calls);
+        }
+    }
+
+    /// The sums are over all that was ever written, so it does not matter which message continues which.
+    fn continues(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
+    let mut ever: Vec<(&str, &Brief)> = replay.history.iter().collect();
+    ever.extend(replay.lost.iter().map(|(id, brief)| (id.as_str(), brief)));
+    ever.sort_by_key(|(id, _)| replay.first_seen.get(*id));
+    let standing = || replay.history.iter().map(|(_, brief)| brief);
+    let all = || ever.iter().map(|(_, brief)| *brief);
+    let substance = standing().any(|brief| brief.is_substance);
+    let newest = standing().filter(|brief| brief.usage.is_some()).last();
+    let newest = newest.or_else(|| all().rfind(|brief| brief.usage.is_some()));
+    let words = |mut briefs: Box<dyn Iterator<Item = &Brief> + '_>| {
+        briefs.find_map(|brief| brief.words.clone())
+    };
+    let summary = replay.meta.summary.as_deref().map(title).filter(|summary| !summary.is_empty());
+    Digest {
+        format,
+        session_id: replay.meta.session_id.clone(),
+        project_hash: replay.meta.project_hash.clone(),
+        kind: replay.meta.kind.clone(),
+        title: summary.or_else(|| words(Box::new(standing()))).or_else(|| words(Box::new(all()))),
+        started_at: replay.meta.started_at.or_else(|| all().find_map(|brief| brief.at)),
+        updated_at: replay.meta.updated_at.max(all().filter_map(|brief| brief.at).max()),
+        messages: standing_messages(replay),
+        substance,
+        overwritten: !substance && all().any(|brief| brief.role == Role::Assistant),
+        taken_back: !substance && all().any(|brief| brief.words.is_some()),
+        model: newest
+            .and_then(|brief| brief.model.clone())
+            .or_else(|| all().rev().find_map(|brief| brief.model.clone())),
+        context: newest.and_then(|brief| brief.usage).map(|usage| usage.total_tokens),
+        spent: spent(all()),
+        tools: tool_calls(all()),
+        diagnostics: replay.diagnostics.clone(),
+    }
+}
+
+/// As many as [`Transcript::messages`](super::Transcript::messages) gives.
+fn standing_messages(replay: &Replay<Brief>) -> u64 {
+    let briefs = || replay.history.iter().map(|(_, brief)| brief);
+    let known: HashSet<u64> =
+        briefs().flat_map(|brief| brief.calls.iter().map(|call| call.id)).collect();
+    let folded =
+        |brief: &&Brief| brief.is_response && brief.responses.iter().all(|id| known.contains(id));
+    briefs().filter(|brief| !folded(brief)).count() as u64
+}
+
+fn spent<'b>(briefs: impl Iterator<Item = &'b Brief>) -> Vec<Spent> {
+    let mut sums: BTreeMap<(i64, String), (u64, Usage)> = BTreeMap::new();
+    for brief in briefs.filter(|brief| brief.role == Role::Assistant) {
+        let Some(usage) = brief.usage else { continue };
+        let quarter = brief.at.unwrap_or(0).div_euclid(QUARTER_HOUR_MS);
+        let (answers, sum) =
+            sums.entry((quarter, brief.model.clone().unwrap_or_default())).or_default();
+        *answers += 1;
+        *sum += usage;
+    }
+    let spent = |((quarter, model), (answers, usage))| Spent { quarter, model, answers, usage };
+    sums.into_iter().map(spent).collect()
+}
+
+fn tool_calls<'b>(briefs: impl Iterator<Item = &'b Brief>) -> BTreeMap<String, Calls> {
+    let mut seen = HashSet::new();
+    let mut tools: BTreeMap<String, Calls> = BTreeMap::new();
+    for call in
+        briefs.flat_map(|brief| &brief.calls).filter(|call| call.id == 0 || seen.insert(call.id))
+    {
+        let tool = tools.entry(call.name.clone()).or_default();
+        tool.calls += 1;
+        tool.failed += u64::from(call.failed);
+        tool.cancelled += u64::from(call.cancelled);
+    }
+    tools
+}

@@ -1,0 +1,315 @@
+//! A session file while it is written: new and changed messages, as events.
+//!
+//! [`Follow`] looks at one file whenever it is told to. [`Watch`] tells it when the file system says so, and every two
+//! seconds in case the file system does not.
+
+use super::replay::Meta;
+use super::seen::{Fetch, fingerprint};
+use super::tail::{Tail, event};
+use super::whole::{Format, Transcript, text};
+use crate::model::{At, Event, EventKind, Level, Message, Rewrite, Text};
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub use super::watch::{Watch, Watched};
+
+/// A file of the old format is read anew at each change; past this size that is worth a word.
+const LARGE: u64 = 2 << 20;
+/// How much is read at a time.
+const CHUNK: usize = 256 << 10;
+
+/// One session file, looked at now and then.
+///
+/// ```
+/// use pollux_agent::gemini::transcript::follow::Follow;
+/// # let directory = tempfile::tempdir().unwrap();
+/// let path = directory.path().join("session.jsonl");
+/// let mut follow = Follow::new(&path);
+/// assert!(follow.poll().is_empty(), "a file that is not there yet is waited for");
+///
+/// std::fs::write(&path, "{\"id\":\"1\",\"type\":\"user\",\"content\":\"hello\"}\n{\"id\":\"2\",\"ty").unwrap();
+/// assert_eq!(follow.poll().len(), 1, "and half a line too");
+/// assert!(follow.poll().is_empty(), "nothing is told twice");
+/// ```
+#[derive(Debug)]
+pub struct Follow {
+    path: PathBuf,
+    last: Option<Stamp>,
+    reader: Reader,
+}
+
+/// What tells that a file has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    file: u64,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let file = std::os::unix::fs::MetadataExt::ino(metadata);
+        #[cfg(not(unix))]
+        let file = 0;
+        Self { size: metadata.len(), modified: metadata.modified().ok(), file }
+    }
+}
+
+#[derive(Debug)]
+enum Reader {
+    /// Nothing has been seen yet.
+    Unknown,
+    /// The new format.
+    Log(Box<Tail>),
+    /// The old format.
+    Document(Document),
+}
+
+impl Follow {
+    /// Follows a file, which need not be there yet. The first look tells all that is in it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), last: None, reader: Reader::Unknown }
+    }
+
+    /// Takes what is there for told.
+    pub fn skip_existing(&mut self) {
+        self.poll();
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// True for the format that is rewritten as a whole, so that a change is better waited out for a moment.
+    pub fn is_rewritten(&self) -> bool {
+        matches!(self.reader, Reader::Document(_))
+    }
+
+    /// Looks at the file, and tells what is new. Costs a `stat` where nothing is.
+    pub fn poll(&mut self) -> Vec<Event<'static>> {
+        match fs::metadata(&self.path) {
+            Ok(metadata) => {
+                let now = Stamp::of(&metadata);
+                if self.last == Some(now) {
+                    return Vec::new();
+                }
+                // A file that cannot be read just now is looked at again with the next change or poll.
+                self.read(now).unwrap_or_default()
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.last.is_some() => {
+                self.last = None;
+                vec![event(EventKind::SessionEnded {
+                    reason: "the session file was deleted".into(),
+                })]
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn read(&mut self, now: Stamp) -> io::Result<Vec<Event<'static>>> {
+        let mut file = fs::File::open(&self.path)?;
+        let replaced = self.last.is_none_or(|last| last.file != now.file);
+        let mut events = Vec::new();
+        if matches!(self.reader, Reader::Unknown) {
+            match format(&mut file)? {
+                Some(Format::Json) => self.reader = Reader::Document(Document::default()),
+                Some(Format::Jsonl) => self.reader = Reader::Log(Box::default()),
+                None => return Ok(events),
+            }
+        }
+        match &mut self.reader {
+            Reader::Log(tail) => {
+                log(tail, &mut file, replaced || now.size < tail.offset(), &mut events)?;
+            }
+            Reader::Document(document) => {
+                if !document.read(&mut file, now.size, &mut events)? {
+                    return Ok(events);
+                }
+            }
+            Reader::Unknown => {}
+        }
+        self.last = Some(now);
+        Ok(events)
+    }
+}
+
+/// The format of a file; none while there is too little of it to tell.
+fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
+    let mut head = Vec::new();
+    file.by_ref().take(CHUNK as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    let head = text(&head);
+    let begun = head.trim_start_matches('\u{feff}').trim_start();
+    // The old format begins with a brace alone on its line; a log's first line is an object.
+    let first = begun.lines().next().unwrap_or_default();
+    Ok(match first.trim_end() {
+        "" => None,
+        "{" => Some(Format::Json),
+        _ if begun.contains('\n') => Some(Format::of(&head)),
+        _ if serde_json::from_str::<serde::de::IgnoredAny>(begun).is_ok() => Some(Format::Jsonl),
+        _ => None,
+    })
+}
+
+/// Reads what a log has more than before: all of it, where the file is another one or was cut.
+fn log(
+    tail: &mut Tail,
+    file: &mut fs::File,
+    anew: bool,
+    events: &mut Vec<Event<'static>>,
+) -> io::Result<()> {
+    let restarted = anew && tail.offset() > 0;
+    if restarted {
+        tail.restart();
+    }
+    let mut again = file.try_clone()?;
+    let mut fetch = |range: Range<u64>| {
+        let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];
+        again.seek(SeekFrom::Start(range.start))?;
+        again.read_exact(&mut bytes)?;
+        Ok(bytes)
+    };
+    let fetch: &mut Fetch<'_> = &mut fetch;
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        // The clone for fetching shares its position with this one.
+        file.seek(SeekFrom::Start(tail.offset()))?;
+        let count = file.read(&mut chunk)?;
+        if count == 0 {
+            break;
+        }
+        tail.feed(chunk.get(..count).unwrap_or_default(), fetch, events);
+    }
+    if restarted {
+        tail.settle(events);
+    }
+    Ok(())
+}
+
+/// A file of the old format: read as a whole at each change, and compared.
+#[derive(Debug, Default)]
+struct Document {
+    told: HashMap<String, u64>,
+    meta: Meta,
+    epoch: u64,
+    warned: bool,
+}
+
+impl Document {
+    /// False where the file is only half written: it is waited for.
+    fn read(
+        &mut self,
+        file: &mut fs::File,
+        size: u64,
+        events: &mut Vec<Event<'static>>,
+    ) -> io::Result<bool> {
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        file.read_to_end(&mut bytes)?;
+        let text = text(&bytes);
+        if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
+            return Ok(false);
+        }
+        if size > LARGE && !self.warned {
+            self.warned = true;
+            let text = format!(
+                "the session file has {} MB, and is read as a whole at each change",
+                size >> 20
+            );
+            events.push(event(EventKind::Notice { level: Level::Warning, text }));
+        }
+        let transcript = Transcript::read(&text);
+        self.session(transcript.meta(), events);
+        self.compare(transcript.messages(), events);
+        Ok(true)
+    }
+
+    fn session(&mut self, meta: &Meta, events: &mut Vec<Event<'static>>) {
+        if let (None, Some(id)) = (&self.meta.session_id, &meta.session_id) {
+            events.push(event(EventKind::SessionStarted {
+                session_id: Text::from(id.clone()),
+                project_hash: meta.project_hash.clone().map(Text::from),
+                started_at: meta.started_at.map(At),
+                kind: meta.kind.clone().map(Text::from),
+            }));
+        }
+        if self.meta.summary != meta.summary {
+            let title = Text::from(meta.summary.clone().unwrap_or_default());
+            events.push(event(EventKind::SessionChanged { title }));
+        }
+        self.meta = meta.clone();
+    }
+
+    fn compare<'a>(
+        &mut self,
+        messages: impl Iterator<Item = Message<'a>>,
+        events: &mut Vec<Event<'static>>,
+    ) {
+        let mut now = HashMap::new();
+        let mut recorded = Vec::new();
+        for message in messages {
+            let id = message.id.to_string();
+            let print = fingerprint(&message);
+            let told = self.told.get(&id).copied();
+            now.insert(id, print);
+            if told != Some(print) {
+                let message = Box::new(message.into_owned());
+                recorded
+                    .push(event(EventKind::MessageRecorded { changed: told.is_some(), message }));
+            }
+        }
+        let mut removed: Vec<&String> =
+            self.told.keys().filter(|id| !now.contains_key(*id)).collect();
+        if !removed.is_empty() {
+            removed.sort_unstable();
+            self.epoch += 1;
+            let removed = removed.into_iter().cloned().map(Text::from).collect();
+            events.push(event(EventKind::HistoryRewritten {
+                epoch: self.epoch,
+                reason: Rewrite::Replaced,
+                removed,
+            }));
+        }
+        events.append(&mut recorded);
+        self.told = now;
+    }
+}
+
+/// All events of a session file that is in memory, of either format.
+pub fn events(bytes: &[u8]) -> Vec<Event<'static>> {
+    let mut events = Vec::new();
+    let whole = text(bytes);
+    match Format::of(&whole) {
+        Format::Jsonl => {
+            let mut tail = Tail::default();
+            let mut fetch = |range: Range<u64>| {
+                let place = usize::try_from(range.start).unwrap_or(0)
+                    ..usize::try_from(range.end).unwrap_or(0);
+                bytes
+                    .get(place)
+                    .map(<[u8]>::to_vec)
+                    .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+            };
+            tail.feed(bytes, &mut fetch, &mut events);
+            tail.finish(&mut fetch, &mut events);
+        }
+        Format::Json => {
+            let transcript = Transcript::read(&whole);
+            let mut document = Document::default();
+            document.session(transcript.meta(), &mut events);
+            document.compare(transcript.messages(), &mut events);
+            for diagnostic in transcript.diagnostics() {
+                let line = diagnostic.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+                let text = whole.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
+                let reason = diagnostic.what.clone();
+                events.push(event(EventKind::Unread { line: diagnostic.line, reason, text }));
+            }
+        }
+    }
+    events
+}

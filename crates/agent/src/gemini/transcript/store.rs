@@ -1,0 +1,270 @@
+//! The sessions on this machine: every file of every layout, one session for each id.
+
+use super::digest::{self, Digest};
+pub use super::index::Index;
+pub use super::projects::{Projects, hash as project_hash};
+use super::scan::scan;
+pub use super::scan::{File, Problem};
+use super::whole::{Format, text};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Up to this size a file is read at once, which is faster; a larger one is read message by message.
+const AT_ONCE: u64 = 4 << 20;
+/// How much of a large file is looked at to tell its format.
+const GLANCE: u64 = 64 << 10;
+
+/// A session, from the best of its files.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// The session's id; the file's name where it says none.
+    pub id: String,
+    /// What kind of session it is.
+    pub kind: Kind,
+    /// The project's directory, where it is known.
+    pub project: Option<PathBuf>,
+    /// The file that holds the conversation.
+    pub file: File,
+    /// Other files of the same session: migrated, resumed, left behind.
+    pub others: Vec<File>,
+    /// Its sums.
+    pub digest: Digest,
+    /// What threatens it.
+    pub risk: Option<Risk>,
+}
+
+/// What kind of session it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A conversation with a person or a program.
+    Main,
+    /// A conversation that an agent had with another.
+    Subagent,
+    /// What a start of the CLI leaves behind when nobody says anything.
+    Stub,
+}
+
+/// What threatens a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Risk {
+    /// A start-up stub bears the same short id: from 0.47 on the next start of the CLI deletes both.
+    Stub(PathBuf),
+    /// The conversation was overwritten. The earlier records are still in the file, until the next start of the CLI
+    /// deletes it as empty.
+    Overwritten,
+}
+
+/// All sessions, newest first, and what was skipped.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The sessions.
+    pub sessions: Vec<Session>,
+    /// What was not looked at.
+    pub problems: Vec<Problem>,
+}
+
+/// Finds all sessions under a directory of the CLI (`~/.gemini`).
+///
+/// What `index` knows is not read again. `progress` hears how many of how many files have been read.
+pub fn list(
+    gemini: &Path,
+    near: &[&Path],
+    index: &mut Index,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Listing {
+    let (files, mut problems) = scan(gemini);
+    let projects = Projects::read(gemini, near);
+    let mut known = HashMap::new();
+    let mut digested = Vec::with_capacity(files.len());
+    for (file, digest) in digests(files, index, progress) {
+        match digest {
+            Ok(digest) => digested.push((file, digest)),
+            Err(error) => {
+                let diagnostic = super::Diagnostic::whole(format!("the file was skipped: {error}"));
+                problems.push(Problem { path: file.path, diagnostic });
+            }
+        }
+    }
+    for (file, digest) in &digested {
+        let skipped = digest.diagnostics.iter().cloned();
+        problems.extend(skipped.map(|diagnostic| Problem { path: file.path.clone(), diagnostic }));
+    }
+    let mut project = |file: &File, digest: &Digest| {
+        let find = || projects.find(&file.directory, digest.project_hash.as_deref());
+        known.entry(file.directory.clone()).or_insert_with(find).clone()
+    };
+    let mut sessions: Vec<Session> =
+        groups(digested).into_iter().filter_map(|group| session(group, &mut project)).collect();
+    sessions.sort_by(|a, b| b.updated_at().cmp(&a.updated_at()).then_with(|| a.id.cmp(&b.id)));
+    Listing { sessions, problems }
+}
+
+impl Session {
+    /// When it last changed, in milliseconds since 1970: as the file says, else as the file system does.
+    pub fn updated_at(&self) -> i64 {
+        let modified = || i64::try_from(self.file.modified / 1_000_000).unwrap_or(0);
+        self.digest.updated_at.unwrap_or_else(modified)
+    }
+
+    /// The first eight characters of the id.
+    pub fn short_id(&self) -> &str {
+        self.id.get(..8).unwrap_or(&self.id)
+    }
+
+    /// The project as a person knows it: its path, else the CLI's name for it.
+    pub fn project_name(&self) -> String {
+        let directory =
+            || self.file.directory.file_name().map(|name| name.to_string_lossy().into_owned());
+        self.project
+            .as_ref()
+            .map(|path| path.display().to_string())
+            .or_else(directory)
+            .unwrap_or_default()
+    }
+
+    /// True where the session belongs to a project's directory.
+    pub fn is_of(&self, project: &Path) -> bool {
+        let hash = project_hash(project);
+        let directory = self.file.directory.file_name().is_some_and(|name| name == hash.as_str());
+        self.project.as_deref() == Some(project)
+            || directory
+            || self.digest.project_hash.as_deref() == Some(&hash)
+    }
+}
+
+/// The digests of all files: from the index, or read now, on as many threads as there are cores.
+fn digests(
+    files: Vec<File>,
+    index: &mut Index,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Vec<(File, io::Result<Digest>)> {
+    let open: Vec<&File> = files.iter().filter(|file| index.get(file).is_none()).collect();
+    let mut failed: HashMap<PathBuf, io::Error> = HashMap::new();
+    for (file, digest) in open.iter().zip(read_all(&open, progress)) {
+        match digest {
+            Ok(digest) => index.put(file, &digest),
+            Err(error) => drop(failed.insert(file.path.clone(), error)),
+        }
+    }
+    index.retain(&files);
+    let digest = |file: &File| match (index.get(file), failed.remove(&file.path)) {
+        (Some(digest), _) => Ok(digest.clone()),
+        (None, error) => {
+            Err(error.unwrap_or_else(|| io::Error::other("it changed while it was read")))
+        }
+    };
+    let digests: Vec<_> = files.iter().map(digest).collect();
+    files.into_iter().zip(digests).collect()
+}
+
+fn read_all(files: &[&File], progress: &(dyn Fn(usize, usize) + Sync)) -> Vec<io::Result<Digest>> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        let mut buffer = Vec::new();
+        while let Some((at, file)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, files.get(at)?)))
+        {
+            let digest = read(file, &mut buffer);
+            let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            results.push((at, digest));
+            progress(results.len(), files.len());
+        }
+    };
+    let threads =
+        std::thread::available_parallelism().map_or(1, usize::from).min(files.len() / 16 + 1);
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, digest)| digest).collect()
+}
+
+/// The digest of one file. Memory is bounded by its largest message, whatever its size.
+fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
+    let mut open = fs::File::open(&file.path)?;
+    buffer.clear();
+    if file.size <= AT_ONCE {
+        open.read_to_end(buffer)?;
+        return Ok(digest::digest(&text(buffer)));
+    }
+    open.by_ref().take(GLANCE).read_to_end(buffer)?;
+    let format = Format::of(&text(buffer));
+    open.rewind()?;
+    let reader = BufReader::with_capacity(256 << 10, open);
+    match format {
+        Format::Json => Ok(digest::digest_document(reader)),
+        Format::Jsonl => digest::digest_lines(reader),
+    }
+}
+
+/// Files of one session, by id; a subagent's never mix with its parent's.
+fn groups(digested: Vec<(File, Digest)>) -> Vec<Vec<(File, Digest)>> {
+    let mut groups: HashMap<(String, bool), Vec<(File, Digest)>> = HashMap::new();
+    for (file, digest) in digested {
+        let subagent = file.parent.is_some();
+        let name = || file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let id = digest.session_id.clone().unwrap_or_else(name);
+        groups.entry((id, subagent)).or_default().push((file, digest));
+    }
+    groups.into_values().collect()
+}
+
+/// One session out of its files: the one with something in it, then the newest, then the longest.
+fn session(
+    mut group: Vec<(File, Digest)>,
+    project: &mut impl FnMut(&File, &Digest) -> Option<PathBuf>,
+) -> Option<Session> {
+    group.sort_by_key(|(file, digest)| {
+        (
+            digest.substance,
+            digest.overwritten,
+            digest.taken_back,
+            digest.updated_at,
+            digest.messages,
+            file.modified,
+        )
+    });
+    let (file, digest) = group.pop()?;
+    let is_subagent = file.parent.is_some() || digest.kind.as_deref() == Some("subagent");
+    let kind = match () {
+        () if is_subagent => Kind::Subagent,
+        () if digest.substance || digest.overwritten || digest.taken_back => Kind::Main,
+        () => Kind::Stub,
+    };
+    Some(Session {
+        id: digest.session_id.clone().unwrap_or_else(|| stem(&file.path)),
+        kind,
+        project: project(&file, &digest),
+        risk: risk(kind, &digest, &group),
+        others: group.into_iter().map(|(file, _)| file).collect(),
+        file,
+        digest,
+    })
+}
+
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+fn risk(kind: Kind, digest: &Digest, others: &[(File, Digest)]) -> Option<Risk> {
+    if kind != Kind::Main {
+        return None;
+    }
+    let is_stub = |digest: &Digest| !digest.substance && !digest.overwritten && !digest.taken_back;
+    let stub = others.iter().find(|(file, digest)| is_stub(digest) && file.short_id().is_some());
+    match stub {
+        _ if digest.overwritten => Some(Risk::Overwritten),
+        Some((file, _)) if digest.format == Format::Jsonl => Some(Risk::Stub(file.path.clone())),
+        _ => None,
+    }
+}

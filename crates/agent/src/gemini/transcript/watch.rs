@@ -1,0 +1,146 @@
+//! Being told that session files change, instead of asking.
+
+use super::follow::Follow;
+use crate::model::Event;
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How often the files are looked at where the file system says nothing: network file systems do not tell.
+const FALLBACK: Duration = Duration::from_secs(2);
+/// A file that is rewritten as a whole is left alone for so long after a change: it may be half written.
+const SETTLE: Duration = Duration::from_millis(50);
+/// How many changed paths may wait. When it is full, the fallback finds what was not told.
+const WAITING: usize = 1024;
+
+/// What is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watched {
+    /// One session file.
+    File(PathBuf),
+    /// All session files below a directory of the CLI (`~/.gemini`), also those that come later.
+    All(PathBuf),
+}
+
+/// Session files that are watched.
+#[derive(Debug)]
+pub struct Watch {
+    follows: HashMap<PathBuf, Follow>,
+    watched: Watched,
+    changed: Receiver<PathBuf>,
+    looked_at: Instant,
+    // Ends the watching when it is dropped.
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl Watch {
+    /// Begins to watch. With `skip_existing` only what comes from now on is told.
+    pub fn new(watched: Watched, skip_existing: bool) -> Self {
+        let (told, changed) = sync_channel(WAITING);
+        let watcher = watcher(&watched, told);
+        let mut watch = Self {
+            follows: HashMap::new(),
+            watched,
+            changed,
+            looked_at: Instant::now(),
+            _watcher: watcher.ok(),
+        };
+        for path in watch.files() {
+            let mut follow = Follow::new(&path);
+            if skip_existing {
+                follow.skip_existing();
+            }
+            watch.follows.insert(path, follow);
+        }
+        watch
+    }
+
+    /// Looks at everything now.
+    pub fn poll_now(&mut self) -> Vec<(PathBuf, Vec<Event<'static>>)> {
+        self.looked_at = Instant::now();
+        for path in self.files() {
+            self.follows.entry(path).or_insert_with_key(|path| Follow::new(path));
+        }
+        let looked = self.follows.iter_mut().map(|(path, follow)| (path.clone(), follow.poll()));
+        let mut told: Vec<_> = looked.filter(|(_, events)| !events.is_empty()).collect();
+        told.sort_by(|(a, _), (b, _)| a.cmp(b));
+        told
+    }
+
+    /// Waits for something new, at most until `deadline`.
+    pub fn next(&mut self, deadline: Instant) -> Vec<(PathBuf, Vec<Event<'static>>)> {
+        loop {
+            let fallback = self.looked_at + FALLBACK;
+            let wait = fallback.min(deadline).saturating_duration_since(Instant::now());
+            let told = match self.changed.recv_timeout(wait) {
+                Ok(path) => self.look(path),
+                Err(RecvTimeoutError::Timeout) => self.poll_now(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    std::thread::sleep(wait);
+                    self.poll_now()
+                }
+            };
+            if !told.is_empty() || Instant::now() >= deadline {
+                return told;
+            }
+        }
+    }
+
+    /// Looks at the files that have changed.
+    fn look(&mut self, first: PathBuf) -> Vec<(PathBuf, Vec<Event<'static>>)> {
+        if self.follows.get(&first).is_some_and(Follow::is_rewritten) {
+            std::thread::sleep(SETTLE);
+        }
+        let mut paths = vec![first];
+        paths.extend(self.changed.try_iter());
+        paths.sort_unstable();
+        paths.dedup();
+        let mut told = Vec::new();
+        for path in paths.into_iter().filter(|path| is_watched(&self.watched, path)) {
+            let follow = self.follows.entry(path.clone()).or_insert_with(|| Follow::new(&path));
+            let events = follow.poll();
+            if !events.is_empty() {
+                told.push((path, events));
+            }
+        }
+        told
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        match &self.watched {
+            Watched::File(path) => vec![path.clone()],
+            Watched::All(gemini) => {
+                super::scan::scan(gemini).0.into_iter().map(|file| file.path).collect()
+            }
+        }
+    }
+}
+
+/// Directories are watched, not files: a file may be replaced, or not be there yet.
+fn watcher(watched: &Watched, told: SyncSender<PathBuf>) -> io::Result<RecommendedWatcher> {
+    let tell = move |event: notify::Result<notify::Event>| {
+        for path in event.into_iter().flat_map(|event| event.paths) {
+            // Full: the fallback finds it.
+            drop(told.try_send(path));
+        }
+    };
+    let mut watcher = notify::recommended_watcher(tell).map_err(io::Error::other)?;
+    let (directory, mode) = match watched {
+        Watched::File(path) => {
+            (path.parent().unwrap_or(Path::new(".")).to_path_buf(), RecursiveMode::NonRecursive)
+        }
+        Watched::All(gemini) => (gemini.join("tmp"), RecursiveMode::Recursive),
+    };
+    watcher.watch(&directory, mode).map_err(io::Error::other)?;
+    Ok(watcher)
+}
+
+fn is_watched(watched: &Watched, path: &Path) -> bool {
+    match watched {
+        Watched::File(file) => path == file || path.file_name() == file.file_name(),
+        Watched::All(_) => super::scan::is_session_path(path),
+    }
+}

@@ -1,0 +1,36 @@
+//! `pollux sessions …`: what Gemini has written on this machine.
+
+mod catalog;
+mod list;
+mod rescue;
+mod search;
+mod show;
+mod stats;
+
+use crate::config::Config;
+use clap::Subcommand;
+use std::process::ExitCode;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Sessions {
+    /// All sessions, newest first
+    List(list::List),
+    /// One session: the whole conversation
+    Show(show::Show),
+    /// Full text over all sessions
+    Search(search::Search),
+    /// Tokens, messages and tool calls, added up
+    Stats(stats::Stats),
+    /// Save sessions that the CLI itself is about to delete
+    Rescue(rescue::Rescue),
+}
+
+pub(super) fn run(command: Sessions, config: &Config) -> anyhow::Result<ExitCode> {
+    match command {
+        Sessions::List(args) => list::run(&args, config),
+        Sessions::Show(args) => show::run(&args, config),
+        Sessions::Search(args) => search::run(&args, config),
+        Sessions::Stats(args) => stats::run(&args, config),
+        Sessions::Rescue(args) => rescue::run(&args, config),
+    }
+}

@@ -1,0 +1,162 @@
+//! Aligned tables that fit the window.
+
+use anstyle::Style;
+use std::io::{self, Write};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Where a column's text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// At the left.
+    Left,
+    /// At the right: numbers.
+    Right,
+    /// At the left, and the first to be cut where the window is narrow.
+    Flexible,
+}
+
+/// A table while it is filled.
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// One field, with its colour.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// A coloured field.
+    pub fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: printable(&text.into()), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::styled(text, Style::new())
+    }
+}
+
+/// Space between columns.
+const GAP: usize = 2;
+/// A flexible column keeps at least this much.
+const LEAST: usize = 12;
+
+impl Table {
+    /// An empty table.
+    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row. It has as many fields as there are columns.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.columns.len(), "a field for each column");
+        self.rows.push(cells);
+    }
+
+    /// Writes the table, at most `width` wide.
+    pub fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
+        let widths = self.widths(width);
+        let head: Vec<Cell> = self
+            .columns
+            .iter()
+            .map(|(name, _)| Cell::styled(*name, Style::new().dimmed()))
+            .collect();
+        for row in std::iter::once(&head).chain(&self.rows) {
+            let mut line = String::new();
+            for ((cell, width), (_, align)) in row.iter().zip(&widths).zip(&self.columns) {
+                line.push_str(&padded(cell, *width, *align));
+                line.push_str(&" ".repeat(GAP));
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// As wide as the widest field; then the flexible columns give way, widest first, until it fits.
+    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+        let widest = |column: usize, name: &str| {
+            let fields =
+                self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width());
+            fields.max().unwrap_or(0).max(name.width())
+        };
+        let mut widths: Vec<usize> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(column, (name, _))| widest(column, name))
+            .collect();
+        let Some(limit) = limit else { return widths };
+        while widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1) > limit {
+            let flexible =
+                self.columns.iter().enumerate().filter(|(_, (_, align))| *align == Align::Flexible);
+            let Some(widest) =
+                flexible.map(|(column, _)| column).max_by_key(|column| widths[*column])
+            else {
+                break;
+            };
+            if widths[widest] <= LEAST {
+                break;
+            }
+            widths[widest] -= 1;
+        }
+        widths
+    }
+}
+
+fn padded(cell: &Cell, width: usize, align: Align) -> String {
+    let text = cut(&cell.text, width);
+    let space = " ".repeat(width.saturating_sub(text.width()));
+    let style = cell.style;
+    match align {
+        Align::Right => format!("{space}{style}{text}{style:#}"),
+        Align::Left | Align::Flexible => format!("{style}{text}{style:#}{space}"),
+    }
+}
+
+/// A text cut to a width, with an ellipsis.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let fits = text.chars().take_while(|c| {
+        let wide = c.width().unwrap_or(0);
+        let fits = wide <= room;
+        room = room.saturating_sub(wide);
+        fits
+    });
+    fits.chain(['…']).collect()
+}
+
+/// A text without what would do something to a terminal.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Align, Table, cut};
+
+    #[test]
+    fn wide_characters_are_counted_by_their_columns() {
+        assert_eq!(cut("漢字かな", 5), "漢字…");
+        assert_eq!(cut("漢字", 4), "漢字");
+    }
+
+    #[test]
+    fn a_flexible_column_gives_way_in_a_narrow_window() {
+        let mut table =
+            Table::new(&[("id", Align::Left), ("title", Align::Flexible), ("n", Align::Right)]);
+        table.row(vec!["a1".into(), "a title that is much too long for this".into(), "12".into()]);
+        let mut out = Vec::new();
+        table.write(&mut out, Some(24)).unwrap();
+        let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        assert_eq!(plain, "id  title              n\na1  a title that is…  12\n");
+    }
+}

@@ -1,0 +1,116 @@
+//! Sessions of any size, made up: the same conversation in both formats, with tools, thoughts and tokens.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// A made-up session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Session {
+    pub(crate) number: usize,
+    /// Messages; every second one is an answer with two calls.
+    pub(crate) messages: usize,
+    /// How long a tool's output and an answer's text are, in bytes, about.
+    pub(crate) weight: usize,
+}
+
+impl Session {
+    fn id(self) -> String {
+        format!("{:08x}-0000-4000-8000-{:012x}", self.number + 1, self.number)
+    }
+
+    fn time(message: usize) -> String {
+        let seconds = message % 60;
+        let minutes = (message / 60) % 60;
+        let hours = (message / 3600) % 24;
+        format!("2026-11-15T{hours:02}:{minutes:02}:{seconds:02}.123Z")
+    }
+
+    fn head(self) -> Value {
+        json!({
+            "sessionId": self.id(),
+            "projectHash": "c23e0882fbaf6e31f4671470f30520073e5d6496e793a40008c217b402659f91",
+            "startTime": Self::time(0),
+            "lastUpdated": Self::time(self.messages),
+            "kind": "main",
+        })
+    }
+
+    fn words(self, seed: usize) -> String {
+        let line = format!("The quick brown fox number {seed} says \"jump\" over the lazy dog;\n");
+        line.repeat(self.weight / line.len() + 1)
+    }
+
+    fn prompt(self, at: usize) -> Value {
+        let text = format!("Prompt number {at}: please look at the file and change it.");
+        json!({ "id": self.message_id(at), "timestamp": Self::time(at), "type": "user", "content": [{ "text": text }] })
+    }
+
+    fn message_id(self, at: usize) -> String {
+        format!("{:08x}-{:04x}-4000-8000-{at:012x}", self.number, at % 65_536)
+    }
+
+    fn response(self, at: usize, call: usize) -> Value {
+        let id = format!("read_file_{at}_{call}");
+        json!({ "functionResponse": { "id": id, "name": "read_file", "response": { "output": self.words(at + call) } } })
+    }
+
+    fn answer(self, at: usize) -> Value {
+        json!({
+            "id": self.message_id(at), "timestamp": Self::time(at), "type": "gemini", "content": self.words(at),
+            "thoughts": [{ "subject": "Thinking", "description": "What the file may hold.", "timestamp": Self::time(at) }],
+            "tokens": { "input": 1234, "output": 45, "cached": 20, "thoughts": 7, "tool": 0, "total": 1286 },
+            "model": "gemini-3.8-flash",
+        })
+    }
+
+    fn answer_with_calls(self, at: usize) -> Value {
+        let call = |call: usize| {
+            json!({
+                "id": format!("read_file_{at}_{call}"), "name": "read_file",
+                "args": { "file_path": format!("src/file{call}.rs"), "start_line": 1, "end_line": 200 },
+                "result": [self.response(at, call)], "status": "success", "timestamp": Self::time(at),
+                "resultDisplay": "Read lines 1-200", "displayName": "ReadFile", "renderOutputAsMarkdown": true,
+            })
+        };
+        let mut answer = self.answer(at);
+        answer["toolCalls"] = json!([call(0), call(1)]);
+        answer
+    }
+
+    /// The old format: one object, written with line breaks.
+    pub(crate) fn write_json(self, path: &Path) -> io::Result<()> {
+        let message = |at: usize| {
+            if at.is_multiple_of(2) { self.prompt(at) } else { self.answer_with_calls(at) }
+        };
+        let mut document = self.head();
+        document["messages"] = (0..self.messages).map(message).collect();
+        fs::write(path, serde_json::to_vec_pretty(&document)?)
+    }
+
+    /// The new format: a log in which an answer comes twice, and its tools' output once more.
+    pub(crate) fn write_jsonl(self, path: &Path) -> io::Result<()> {
+        let mut out = BufWriter::new(fs::File::create(path)?);
+        writeln!(out, "{}", self.head())?;
+        for at in 0..self.messages {
+            for row in self.rows(at) {
+                writeln!(out, "{row}")?;
+            }
+        }
+        out.flush()
+    }
+
+    /// The records of one message, as the CLI writes them.
+    pub(crate) fn rows(self, at: usize) -> Vec<Value> {
+        let touched = json!({ "$set": { "lastUpdated": Self::time(at) } });
+        if at.is_multiple_of(2) {
+            return vec![self.prompt(at), touched];
+        }
+        let responses = json!([self.response(at, 0), self.response(at, 1)]);
+        let response = json!({
+            "id": format!("{}-response", self.message_id(at)), "timestamp": Self::time(at), "type": "user", "content": responses,
+        });
+        vec![self.answer(at), touched, self.answer_with_calls(at), response]
+    }
+}

@@ -1,0 +1,19 @@
+//! `cargo xtask try …`: the program on the recorded sessions, for somebody who has none of their own.
+
+use crate::shell::{root, run_with, say, target};
+use std::fs;
+
+pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
+    let home = target().join("home");
+    if home.exists() {
+        fs::remove_dir_all(&home)?;
+    }
+    pollux_e2e::home::lay_out(&root().join("recordings"), &home)?;
+    say(&format!("the recorded sessions are in {0}: GEMINI_CLI_HOME={0}", home.display()));
+    let rest = if rest.is_empty() { "sessions list".to_owned() } else { rest.join(" ") };
+    let home = home.display().to_string();
+    run_with(
+        &format!("cargo run --quiet --release --package pollux -- {rest}"),
+        &[("GEMINI_CLI_HOME", &home)],
+    )
+}
