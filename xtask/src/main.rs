@@ -11,6 +11,7 @@ mod shell;
 mod test;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "What people and CI run on this repository")]
@@ -46,8 +47,18 @@ enum Task {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    match Args::parse().task {
+fn main() -> ExitCode {
+    match run(Args::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            shell::say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<()> {
+    match task {
         Task::Check => check::run(),
         Task::Bench(bench) => bench::run(&bench),
         Task::Measure { command } => measure::run(&command),

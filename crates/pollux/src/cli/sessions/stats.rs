@@ -200,7 +200,9 @@ fn rows_of(by: By, session: &Session) -> BTreeMap<String, Row> {
             rows.insert(session.project_name(), total(&[session]));
         }
     }
-    rows.values_mut().for_each(|row| row.sessions = 1);
+    for row in rows.values_mut() {
+        row.sessions = 1;
+    }
     rows
 }
 
