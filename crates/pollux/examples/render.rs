@@ -16,6 +16,9 @@ struct Args {
     thinking: bool,
     #[arg(long)]
     meta: bool,
+    /// The session that called, where the file is a subagent's
+    #[arg(long)]
+    parent: Option<String>,
 }
 
 fn main() -> io::Result<()> {
@@ -32,7 +35,8 @@ fn main() -> io::Result<()> {
     let title = summary.clone().or_else(|| transcript.first_words());
     let model = messages.iter().rev().find_map(|message| owned(&message.model));
     let header = Header {
-        session_id: &id,
+        session_id: args.parent.as_deref().unwrap_or(&id),
+        agent_id: args.parent.as_ref().map(|_| &*id),
         title: title.as_deref(),
         summary: summary.as_deref(),
         project: Some("/tmp/ws1"),
@@ -40,7 +44,6 @@ fn main() -> io::Result<()> {
         started_at: meta.started_at,
         updated_at: meta.updated_at,
         usage,
-        ..Header::default()
     };
     let options = Options { thinking: args.thinking, meta: args.meta, ..Options::default() };
     let mut out: Box<dyn Write> = match args.format {
