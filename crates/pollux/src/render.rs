@@ -118,18 +118,20 @@ pub fn write(
     }
 }
 
-/// The messages as an array, one on each line.
+/// The messages as an array.
 fn json(messages: &[Message<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let mut before = "[";
-    for message in messages {
-        out.write_all(before.as_bytes())?;
-        out.write_all(b"\n")?;
-        serde_json::to_writer(&mut *out, message)?;
-        before = ",";
+    // Each is made whole and then written: a call through `dyn Write` for every token would cost more than the tokens.
+    let mut line = Vec::new();
+    for (place, message) in messages.iter().enumerate() {
+        line.clear();
+        line.extend_from_slice(if place == 0 { b"[\n" } else { b",\n" });
+        serde_json::to_writer(&mut line, message)?;
+        out.write_all(&line)?;
     }
     out.write_all(if messages.is_empty() { b"[]\n" } else { b"\n]\n" })
 }
 
+/// Claude Code's rows, one on each line.
 fn claude_rows(
     header: &Header<'_>,
     messages: &[Message<'_>],
@@ -141,9 +143,12 @@ fn claude_rows(
         cwd: header.project,
         summary: header.summary,
     };
+    let mut line = Vec::new();
     for row in claude::rows(&session, messages) {
-        serde_json::to_writer(&mut *out, &row)?;
-        out.write_all(b"\n")?;
+        line.clear();
+        serde_json::to_writer(&mut line, &row)?;
+        line.push(b'\n');
+        out.write_all(&line)?;
     }
     Ok(())
 }

@@ -193,12 +193,22 @@ impl<'m> Answer<'m> {
             id: format!("msg_{}", line.uuid.simple()),
             r#type: "message",
             role: "assistant",
-            model: message.model.as_ref().map_or(Cow::Borrowed("unknown"), Text::to_str),
+            model: model(message),
             content,
             stop_reason: if calls { "tool_use" } else { "end_turn" },
             stop_sequence: None,
             usage,
         }
+    }
+}
+
+/// The model that answered. Where nobody wrote one down, an answer that cost nothing is the CLI's own, and Claude's
+/// readers know those by a name.
+fn model<'m>(message: &'m Message<'m>) -> Cow<'m, str> {
+    match &message.model {
+        Some(model) => model.to_str(),
+        None if message.usage.is_some() => Cow::Borrowed("unknown"),
+        None => Cow::Borrowed("<synthetic>"),
     }
 }
 

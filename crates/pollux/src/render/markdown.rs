@@ -29,7 +29,11 @@ pub(super) fn write(
             last = who;
         }
         for piece in &pieces {
-            show(piece, out)?;
+            match piece {
+                // Written for the model, with elements that a viewer of markdown would take for its own.
+                Piece::Words(text) if message.meta => fenced("", text, out)?,
+                piece => show(piece, out)?,
+            }
         }
     }
     Ok(())

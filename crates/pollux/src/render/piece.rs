@@ -145,7 +145,9 @@ const HEADLINE: usize = 100;
 
 /// The argument that tells most, and its first line.
 fn headline(input: &Value) -> (Option<&'static str>, String) {
-    let told = TELLING.iter().find_map(|key| Some((*key, input.get(key)?.as_str()?)));
+    let asked = input.pointer("/questions/0/question").map(|question| ("questions", question));
+    let args = TELLING.iter().filter_map(|key| input.get(key).map(|value| (*key, value)));
+    let told = args.chain(asked).find_map(|(key, value)| Some((key, value.as_str()?)));
     let told = told.filter(|(_, text)| !text.trim().is_empty());
     let Some((key, text)) = told else {
         let is_empty = input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null();
@@ -182,7 +184,8 @@ fn detail(input: &Value, told_by: Option<&str>) -> Detail {
     if let (Some(content), Some(_)) = (text("content"), text("file_path")) {
         return Detail::Code("", clean(content).into_owned());
     }
-    let others = input.as_object().is_some_and(|map| map.keys().any(|key| Some(&**key) != told_by));
+    let is_told = |(key, value): (&String, &Value)| Some(&**key) == told_by && value.is_string();
+    let others = input.as_object().is_some_and(|map| !map.iter().all(is_told));
     let long = told_by
         .and_then(text)
         .is_some_and(|text| text.chars().count() > HEADLINE || text.contains('\n'));

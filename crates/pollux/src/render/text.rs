@@ -170,7 +170,10 @@ fn show_call(call: &Call<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let Some(outcome) = &call.outcome else { return Ok(()) };
     let lines: Vec<&str> = outcome.text.lines().collect();
-    few(&lines, out, |line, out| writeln!(out, "    {DIM}{}{DIM:#}", piece::cut(line, WIDTH)))?;
+    few(&lines, out, |line, out| match piece::cut(line, WIDTH) {
+        line if line.trim().is_empty() => writeln!(out),
+        line => writeln!(out, "    {DIM}{line}{DIM:#}"),
+    })?;
     for source in &outcome.images {
         writeln!(out, "    {DIM}{}{DIM:#}", image(source))?;
     }
