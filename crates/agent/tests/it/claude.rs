@@ -107,6 +107,31 @@ fn a_summary_comes_first_and_names_the_last_row() {
     assert_eq!(rows[3]["message"]["content"][0]["tool_use_id"], "t");
 }
 
+#[test]
+fn notices_pictures_and_stopped_calls_have_claudes_shape() {
+    let file = r#"{"sessionId":"s","projectHash":"p"}
+{"id":"a","timestamp":"2026-11-15T17:55:38Z","type":"warning","content":"slow"}
+{"id":"b","type":"info","content":"note"}
+{"id":"c","type":"user","content":[{"text":"look"},{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]}
+{"id":"d","type":"gemini","content":"no","toolCalls":[{"id":"t","name":"run_shell_command","args":{"command":"ls"},"status":"cancelled","result":[{"functionResponse":{"id":"t","response":{"error":"stopped"}}}]}]}"#;
+    let rows = rows(file);
+    let notice = |row: &Value| {
+        let fields = ["type", "subtype", "content", "level"];
+        fields.map(|field| row[field].as_str().unwrap().to_owned())
+    };
+    assert_eq!(notice(&rows[0]), ["system", "informational", "slow", "warning"]);
+    assert_eq!(notice(&rows[1]), ["system", "informational", "note", "info"]);
+    // A row without a time has that of the row before it.
+    assert_eq!(rows[1]["timestamp"], "2026-11-15T17:55:38.000Z");
+    let picture = serde_json::json!({ "type": "image",
+        "source": { "type": "base64", "media_type": "image/png", "data": "AAAA" } });
+    assert_eq!(rows[2]["message"]["content"][1], picture);
+    let stopped = serde_json::json!({ "type": "tool_result", "tool_use_id": "t", "content": "stopped",
+        "is_error": false });
+    assert_eq!(rows[4]["message"]["content"][0], stopped);
+    assert_eq!(rows[3]["message"]["content"][0]["type"], "text", "words come before calls");
+}
+
 /// Ids of 32 digits are the same in every session, so they are not taken as they are; a second message of the same id
 /// gets another name.
 #[test]

@@ -144,10 +144,12 @@ const TELLING: &[&str] = &[
 const HEADLINE: usize = 100;
 
 /// The argument that tells most, and its first line.
-fn headline(input: &Value) -> (Option<&'static str>, String) {
+fn headline(input: &Value) -> (Option<&str>, String) {
     let asked = input.pointer("/questions/0/question").map(|question| ("questions", question));
     let args = TELLING.iter().filter_map(|key| input.get(key).map(|value| (*key, value)));
-    let told = args.chain(asked).find_map(|(key, value)| Some((key, value.as_str()?)));
+    let only = input.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
+    let only = only.map(|(key, value)| (&**key, value));
+    let told = args.chain(asked).chain(only).find_map(|(key, value)| Some((key, value.as_str()?)));
     let told = told.filter(|(_, text)| !text.trim().is_empty());
     let Some((key, text)) = told else {
         let is_empty = input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null();
@@ -266,6 +268,7 @@ mod tests {
         assert_eq!((key, &*line), (Some("command"), "cd src …"));
         assert_eq!(detail(&input, key), Detail::Code("sh", "cd src\nls".to_owned()));
         assert_eq!(headline(&json!({})).1, "");
+        assert_eq!(headline(&json!({ "plan": "p.md" })), (Some("plan"), "p.md".to_owned()));
         assert_eq!(headline(&json!({ "n": 1 })).1, "{\"n\":1}");
         assert_eq!(detail(&json!({ "path": "." }), Some("path")), Detail::None);
     }
