@@ -21,5 +21,6 @@
 //! ```
 #![warn(missing_docs)]
 
+pub mod claude;
 pub mod gemini;
 pub mod model;

@@ -3,6 +3,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod render;
 pub mod report;
 pub mod trouble;
 
