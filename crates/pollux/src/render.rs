@@ -12,6 +12,7 @@ mod text;
 
 use pollux_agent::claude;
 use pollux_agent::model::{Agent, Level, Message, Role, Usage};
+use std::borrow::Borrow;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -111,24 +112,34 @@ pub fn write(
 ) -> io::Result<()> {
     match format {
         Format::Text => text::write(header, messages, options, out),
-        Format::Json => json(messages, out),
+        Format::Json => json(messages.iter(), out),
         Format::Claude => claude_rows(header, messages, out),
         Format::Markdown => markdown::write(header, messages, options, out),
         Format::Html => html::write(header, messages, options, out),
     }
 }
 
-/// The messages as an array.
-fn json(messages: &[Message<'_>], out: &mut dyn Write) -> io::Result<()> {
-    // Each is made whole and then written: a call through `dyn Write` for every token would cost more than the tokens.
-    let mut line = Vec::new();
-    for (place, message) in messages.iter().enumerate() {
-        line.clear();
-        line.extend_from_slice(if place == 0 { b"[\n" } else { b",\n" });
-        serde_json::to_writer(&mut line, message)?;
-        out.write_all(&line)?;
+/// Writes messages for a terminal, without what stands above a session.
+pub fn text(
+    messages: &[Message<'_>],
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    text::messages(messages, options, out)
+}
+
+/// Writes messages as an array, one on each line, as they come.
+pub fn json<'m>(
+    messages: impl Iterator<Item = impl Borrow<Message<'m>>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut empty = true;
+    for message in messages {
+        out.write_all(if empty { b"[\n" } else { b",\n" })?;
+        message.borrow().write_json(out)?;
+        empty = false;
     }
-    out.write_all(if messages.is_empty() { b"[]\n" } else { b"\n]\n" })
+    out.write_all(if empty { b"[]\n" } else { b"\n]\n" })
 }
 
 /// Claude Code's rows, one on each line.

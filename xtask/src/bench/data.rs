@@ -5,17 +5,36 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+/// What answers and tools say: the source of this repository, which is what agents read and write all day.
+pub(crate) fn prose() -> io::Result<String> {
+    let root = crate::shell::root();
+    let mut text = String::new();
+    for directory in ["crates/agent/src/gemini/transcript", "crates/agent/src/model", "xtask/src"] {
+        let mut files: Vec<_> = fs::read_dir(root.join(directory))?
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
+            .collect();
+        files.sort();
+        for file in files.iter().filter(|file| file.is_file()) {
+            text.push_str(&fs::read_to_string(file)?);
+        }
+    }
+    Ok(text)
+}
+
 /// A made-up session.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Session {
+pub(crate) struct Session<'p> {
     pub(crate) number: usize,
     /// Messages; every second one is an answer with two calls.
     pub(crate) messages: usize,
-    /// How long a tool's output and an answer's text are, in bytes, about.
+    /// How long a tool's output and an answer's text are, in characters, about.
     pub(crate) weight: usize,
+    /// Where the text comes from.
+    pub(crate) prose: &'p str,
 }
 
-impl Session {
+impl Session<'_> {
     fn id(self) -> String {
         format!("{:08x}-0000-4000-8000-{:012x}", self.number + 1, self.number)
     }
@@ -38,8 +57,8 @@ impl Session {
     }
 
     fn words(self, seed: usize) -> String {
-        let line = format!("The quick brown fox number {seed} says \"jump\" over the lazy dog;\n");
-        line.repeat(self.weight / line.len() + 1)
+        let start = (self.number * 7 + seed * 4_099) % (self.prose.len() / 2);
+        self.prose.chars().skip(start).take(self.weight).collect()
     }
 
     fn prompt(self, at: usize) -> Value {

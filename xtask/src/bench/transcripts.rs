@@ -1,6 +1,6 @@
 //! Session files: load, list and follow, against Node's `JSON.parse` of the same files.
 
-use super::data::Session;
+use super::data::{Session, prose};
 use super::table::Figures;
 use crate::measure::{Cost, best};
 use crate::shell::{self, present, say, target};
@@ -34,13 +34,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// The data: one session of 50 MB, and 2,000 sessions of ten messages, in each format.
 fn make(data: &Path) -> anyhow::Result<()> {
-    let done = data.join("made-1");
+    let done = data.join("made-2");
     if done.exists() {
         return Ok(());
     }
     say("making the data (once)");
+    let prose = prose()?;
     for format in ["json", "jsonl"] {
-        let write = |session: Session, directory: &Path| {
+        let write = |session: Session<'_>, directory: &Path| {
             let path = directory
                 .join(format!("session-2026-11-15T00-00-{:08x}.{format}", session.number + 1));
             if format == "json" { session.write_json(&path) } else { session.write_jsonl(&path) }
@@ -49,11 +50,11 @@ fn make(data: &Path) -> anyhow::Result<()> {
         fs::create_dir_all(&large)?;
         // An answer is written once in the old format and twice in the new, with its responses a third time.
         let messages = if format == "json" { 8_690 } else { 4_400 };
-        write(Session { number: 0, messages, weight: 3_600 }, &large)?;
+        write(Session { number: 0, messages, weight: 3_400, prose: &prose }, &large)?;
         let many = chats(data, "many", format);
         fs::create_dir_all(&many)?;
         for number in 0..2_000 {
-            write(Session { number, messages: 10, weight: 1_800 }, &many)?;
+            write(Session { number, messages: 10, weight: 1_800, prose: &prose }, &many)?;
         }
     }
     Ok(fs::write(done, "")?)

@@ -33,25 +33,25 @@ impl<'de> Deserialize<'de> for Key<'de> {
 /// Makes a type that reads an object by its known keys, the last one of a kind winning as in JavaScript, and that is
 /// empty (`read` is false) where something else than an object stands.
 macro_rules! loose_object {
-    ($(#[$doc:meta])* $name:ident { $($key:literal => $field:ident: $type:ty,)* }) => {
+    ($(#[$doc:meta])* $name:ident $(<$of:ident>)? { $($key:literal => $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default)]
-        pub(super) struct $name<'a> {
+        pub(super) struct $name<'a $(, $of)?> {
             $(pub(super) $field: $type,)*
             /// False where something else than an object stands.
             pub(super) read: bool,
             _borrowed: std::marker::PhantomData<&'a ()>,
         }
 
-        impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
+        impl<'de: 'a, 'a $(, $of: serde::Deserialize<'de> + Default)?> serde::Deserialize<'de> for $name<'a $(, $of)?> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct V<'a>(std::marker::PhantomData<&'a ()>);
-                impl<'de: 'a, 'a> serde::de::Visitor<'de> for V<'a> {
-                    type Value = $name<'a>;
+                struct V<'a $(, $of)?>(std::marker::PhantomData<(&'a (), $($of)?)>);
+                impl<'de: 'a, 'a $(, $of: serde::Deserialize<'de> + Default)?> serde::de::Visitor<'de> for V<'a $(, $of)?> {
+                    type Value = $name<'a $(, $of)?>;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("anything")
                     }
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name<'a>, A::Error> {
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                         let mut object = $name { read: true, ..$name::default() };
                         while let Some(key) = map.next_key::<$crate::gemini::loose::Key<'de>>()? {
                             match key.0.as_ref() {
@@ -61,7 +61,7 @@ macro_rules! loose_object {
                         }
                         Ok(object)
                     }
-                    $crate::gemini::loose::wrong_is_default!($name<'a>, seq);
+                    $crate::gemini::loose::wrong_is_default!($name<'a $(, $of)?>, seq);
                 }
                 deserializer.deserialize_any(V(std::marker::PhantomData))
             }

@@ -1,14 +1,16 @@
 //! A message: one finished record of a conversation, in the shape that Claude's own clients read.
 
 use super::Text;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// One finished record of a conversation.
 ///
 /// It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// The id that the agent gave it; `#n` where it gave none.
     pub id: Text<'a>,
@@ -21,33 +23,83 @@ pub struct Message<'a> {
     /// Which agent wrote it.
     pub tool: Agent,
     /// The model that answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Text<'a>>,
     /// What the answer cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// True on a record that no person wrote although it stands under the role `user`.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub meta: bool,
     /// Set on warnings and errors.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// The fields that an earlier version of this record had and the newest one has lost: they are taken from the
     /// earlier one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<&'static str>,
     /// True on a record that is no longer part of the conversation and was asked for all the same.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recovered: bool,
-    /// The upstream object, byte for byte.
-    #[serde(rename = "_original", serialize_with = "verbatim")]
+    /// The upstream object, byte for byte: `_original` in JSON.
     pub original: Cow<'a, str>,
 }
 
-/// Writes JSON text as it is.
-fn verbatim<S: Serializer>(json: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    let raw: &RawValue = serde_json::from_str(json).map_err(serde::ser::Error::custom)?;
-    raw.serialize(serializer)
+impl Serialize for Message<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.fields(&mut map)?;
+        let original: &RawValue =
+            serde_json::from_str(&self.original).map_err(serde::ser::Error::custom)?;
+        map.serialize_entry("_original", original)?;
+        map.end()
+    }
+}
+
+/// A message without `_original`.
+struct Bare<'m, 'a>(&'m Message<'a>);
+
+impl Serialize for Bare<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.fields(&mut map)?;
+        map.end()
+    }
+}
+
+impl Message<'_> {
+    /// The fields of the JSON object, in their order, without `_original`.
+    fn fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("role", &self.role)?;
+        map.serialize_entry("content", &self.content)?;
+        map.serialize_entry("timestamp", &self.timestamp)?;
+        map.serialize_entry("tool", &self.tool)?;
+        if let Some(model) = &self.model {
+            map.serialize_entry("model", model)?;
+        }
+        if let Some(usage) = &self.usage {
+            map.serialize_entry("usage", usage)?;
+        }
+        if self.meta {
+            map.serialize_entry("meta", &true)?;
+        }
+        if let Some(level) = &self.level {
+            map.serialize_entry("level", level)?;
+        }
+        if !self.restored.is_empty() {
+            map.serialize_entry("restored", &self.restored)?;
+        }
+        if self.recovered {
+            map.serialize_entry("recovered", &true)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the JSON object as serde would, but without reading `_original` once more to see that it is JSON: it was
+    /// read from there. For a session of 50 MB that is a sixth of the work.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut bare = serde_json::to_vec(&Bare(self))?;
+        bare.pop();
+        out.write_all(&bare)?;
+        out.write_all(b",\"_original\":")?;
+        out.write_all(self.original.as_bytes())?;
+        out.write_all(b"}")
+    }
 }
 
 impl Message<'_> {

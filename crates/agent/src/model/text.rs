@@ -50,7 +50,12 @@ impl<'a> Text<'a> {
 
     /// True where there is nothing but white space.
     pub fn is_blank(&self) -> bool {
-        self.to_str().trim().is_empty()
+        let begun = match &self.0 {
+            Inner::Plain(text) => return text.trim().is_empty(),
+            Inner::Json(raw) => raw.get().get(1..).unwrap_or_default().trim_start(),
+        };
+        // Most texts say something at once; only one that begins with an escape has to be decoded to know.
+        begun == "\"" || (begun.starts_with('\\') && self.to_str().trim().is_empty())
     }
 
     /// The same text, owned.
@@ -139,6 +144,15 @@ impl fmt::Display for Text<'_> {
 #[cfg(test)]
 mod tests {
     use super::Text;
+
+    #[test]
+    fn blank_is_what_is_blank_when_it_is_read() {
+        for (json, blank) in
+            [(r#""""#, true), (r#"" \n\t""#, true), (r#""\n a""#, false), (r#""a""#, false)]
+        {
+            assert_eq!(Text::from_json(json).unwrap().is_blank(), blank, "{json}");
+        }
+    }
 
     #[test]
     fn half_a_surrogate_pair_goes_through_and_shows_as_a_replacement() {

@@ -2,7 +2,6 @@
 
 use pollux_agent::claude::{self, Session};
 use pollux_agent::gemini::transcript::Transcript;
-use pollux_agent::model::Text;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
@@ -161,10 +160,9 @@ fn recordings() -> PathBuf {
 fn rows(text: &str) -> Vec<Value> {
     let transcript = Transcript::read(text);
     let messages: Vec<_> = transcript.messages().collect();
-    let owned = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.to_str().into_owned());
-    let id = owned(&transcript.meta.session_id).unwrap_or_default();
-    let summary = owned(&transcript.meta.summary);
-    let is_subagent = owned(&transcript.meta.kind).as_deref() == Some("subagent");
+    let meta = transcript.meta().clone();
+    let (id, summary) = (meta.session_id.unwrap_or_default(), meta.summary);
+    let is_subagent = meta.kind.as_deref() == Some("subagent");
     let session = Session {
         session_id: if is_subagent { "parent" } else { &id },
         agent_id: is_subagent.then_some(&*id),

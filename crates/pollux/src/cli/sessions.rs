@@ -1,6 +1,8 @@
 //! `pollux sessions …`: what Gemini has written on this machine.
 
 mod catalog;
+mod export;
+mod follow;
 mod list;
 mod rescue;
 mod search;
@@ -21,6 +23,10 @@ pub(super) enum Sessions {
     Search(search::Search),
     /// Tokens, messages and tool calls, added up
     Stats(stats::Stats),
+    /// Sessions as files: HTML pages, markdown, JSON, or where Claude's readers look
+    Export(export::Export),
+    /// New and changed messages while they are written
+    Follow(follow::Follow),
     /// Save sessions that the CLI itself is about to delete
     Rescue(rescue::Rescue),
 }
@@ -31,6 +37,8 @@ pub(super) fn run(command: Sessions, config: &Config) -> anyhow::Result<ExitCode
         Sessions::Show(args) => show::run(&args, config),
         Sessions::Search(args) => search::run(&args, config),
         Sessions::Stats(args) => stats::run(&args, config),
+        Sessions::Export(args) => export::run(&args, config),
+        Sessions::Follow(args) => follow::run(&args, config),
         Sessions::Rescue(args) => rescue::run(&args, config),
     }
 }

@@ -32,6 +32,15 @@ pub(super) fn write(
     for (name, value) in super::facts(header, options) {
         writeln!(out, "  {DIM}{name:<9}{DIM:#} {value}")?;
     }
+    self::messages(messages, options, out)
+}
+
+/// Writes messages without what stands above them.
+pub(super) fn messages(
+    messages: &[Message<'_>],
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut last = String::new();
     for message in super::shown(messages, options) {
         let pieces = piece::pieces(message);

@@ -131,7 +131,7 @@ pub(crate) fn page(file: &str, format: Format, options: &Options<'_>) -> String 
     let mut usage = Usage::default();
     messages.iter().filter_map(|message| message.usage).for_each(|counts| usage += counts);
     let owned = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.to_str().into_owned());
-    let (id, summary) = (owned(&transcript.meta.session_id), owned(&transcript.meta.summary));
+    let (id, summary) = (transcript.meta().session_id.clone(), transcript.meta().summary.clone());
     let title = summary.clone().or_else(|| transcript.first_words());
     let model = messages.iter().rev().find_map(|message| owned(&message.model));
     let header = Header {
@@ -141,8 +141,8 @@ pub(crate) fn page(file: &str, format: Format, options: &Options<'_>) -> String 
         summary: summary.as_deref(),
         project: Some("/tmp/ws1"),
         model: model.as_deref(),
-        started_at: transcript.meta.started_at,
-        updated_at: transcript.meta.updated_at,
+        started_at: transcript.meta().started_at,
+        updated_at: transcript.meta().updated_at,
         usage,
     };
     let mut out = Vec::new();

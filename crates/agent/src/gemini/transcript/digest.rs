@@ -6,8 +6,8 @@ use super::entry::Entry;
 use super::history::Item;
 use super::replay::Replay;
 use super::translate::{string, time, usage};
-use super::whole::Format;
-use super::wire::Row;
+use super::whole::{Format, text};
+use super::wire::{Call, Glance, Row};
 use crate::gemini::tools;
 use crate::model::{Role, Usage};
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,14 @@ pub struct Digest {
     /// SHA-256 of the project's path.
     pub project_hash: Option<String>,
     /// `main` or `subagent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The summary, or the first words that a person wrote.
-    pub title: Option<String>,
+    /// What it is about, in the model's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The first words that a person wrote: of those that stand, or, where none stands, of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_words: Option<String>,
     /// The first start, in milliseconds since 1970.
     pub started_at: Option<i64>,
     /// The last change, in milliseconds since 1970.
@@ -49,14 +54,17 @@ pub struct Digest {
     /// True where a person had said something that was taken back before an answer came: a prompt that failed.
     pub taken_back: bool,
     /// The model of the newest answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What the newest answer left in the model's context, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
     /// What was spent, by quarter of an hour and model: each answer once, whether or not it still stands.
     pub spent: Vec<Spent>,
     /// The calls of each tool, each call once.
     pub tools: BTreeMap<String, Calls>,
     /// What was skipped, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -85,6 +93,11 @@ pub struct Calls {
 }
 
 impl Digest {
+    /// What it is about: the summary, or the first words.
+    pub fn title(&self) -> Option<&str> {
+        self.summary.as_deref().or(self.first_words.as_deref())
+    }
+
     /// All that was spent.
     pub fn usage(&self) -> Usage {
         let mut sum = Usage::default();
@@ -96,7 +109,7 @@ impl Digest {
 /// Takes the sums of a session file that is in memory.
 pub fn digest(text: &str) -> Digest {
     let mut replay = Replay::default();
-    replay.read(text, &mut Brief::new);
+    replay.skim(text, &mut Brief::new);
     sum(&replay, Format::of(text))
 }
 
@@ -110,7 +123,7 @@ pub fn digest_lines(mut reader: impl BufRead) -> io::Result<Digest> {
             break;
         }
         let is_last = !bytes.ends_with(b"\n");
-        replay.line(&String::from_utf8_lossy(&bytes), number, is_last, &mut Brief::new);
+        replay.line(&text(&bytes), number, is_last, &mut Brief::new);
     }
     Ok(sum(&replay, Format::Jsonl))
 }
@@ -121,14 +134,17 @@ pub fn digest_document(reader: impl BufRead) -> Digest {
     let mut head: Vec<(String, Box<RawValue>)> = Vec::new();
     let mut position = 0;
     let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    let read = document::read(&mut deserializer, &mut |field: Field<Box<RawValue>>| match field {
+    let read = document::read(&mut deserializer, &mut |field: Field<
+        Box<RawValue>,
+        Box<RawValue>,
+    >| match field {
         Field::Message(raw) => {
             position += 1;
             replay.message(raw.get(), position, &mut Brief::new);
         }
         Field::Head(key, raw) => head.push((key, raw)),
     });
-    let mut row = Row::default();
+    let mut row = Row::<Call<'_>>::default();
     for (key, raw) in &head {
         document::set(&mut row, key, raw);
     }
@@ -163,7 +179,7 @@ struct Called {
 }
 
 impl Brief {
-    fn new(row: Row<'_>, json: &str) -> Self {
+    fn new<'a>(row: Row<'a, Glance<'a>>, json: &'a str) -> Self {
         let entry = Entry::new(row, json);
         let responses: Vec<u64> = entry
             .content
@@ -189,7 +205,7 @@ impl Brief {
     }
 }
 
-fn calls(entry: &Entry<'_>) -> Vec<Called> {
+fn calls<'a>(entry: &Entry<'a, Glance<'a>>) -> Vec<Called> {
     let called = |id, name: Option<&str>, status: Option<&str>| Called {
         id,
         name: name.unwrap_or_default().to_owned(),
@@ -224,7 +240,9 @@ fn hash(text: impl AsRef<str>) -> u64 {
 
 /// Words as a title: one line, of a bearable length.
 fn title(words: &str) -> String {
-    let mut line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Nobody reads more of it than this, and a prompt may be a whole file.
+    let begun: String = words.chars().take(4 * TITLE_LENGTH).collect();
+    let mut line = begun.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = line.char_indices().nth(TITLE_LENGTH) {
         line.truncate(end);
         line.push('…');
@@ -267,7 +285,8 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
         session_id: replay.meta.session_id.clone(),
         project_hash: replay.meta.project_hash.clone(),
         kind: replay.meta.kind.clone(),
-        title: summary.or_else(|| words(Box::new(standing()))).or_else(|| words(Box::new(all()))),
+        summary,
+        first_words: words(Box::new(standing())).or_else(|| words(Box::new(all()))),
         started_at: replay.meta.started_at.or_else(|| all().find_map(|brief| brief.at)),
         updated_at: replay.meta.updated_at.max(all().filter_map(|brief| brief.at).max()),
         messages: standing_messages(replay),

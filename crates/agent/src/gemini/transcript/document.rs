@@ -1,20 +1,19 @@
 //! The old format: one JSON object with all messages, read so that what stands before a cut is not lost.
 
-use super::wire::Row;
+use super::wire::{Call, Row};
 use crate::gemini::loose::Key;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::value::RawValue;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Something of the document, in the order in which it stands there.
-pub(super) enum Field<T> {
+pub(super) enum Field<M, H> {
     /// One of `messages`.
-    Message(T),
+    Message(M),
     /// Another key and its value.
-    Head(String, T),
+    Head(String, H),
 }
 
 /// True where a text is a document of the old format and not a log.
@@ -32,17 +31,21 @@ pub(super) fn is_document(text: &str) -> bool {
 }
 
 /// Reads a document and hands out its fields as they come. Whatever came before an error has been handed out.
-pub(super) fn read<'de, T, D>(deserializer: D, on: &mut dyn FnMut(Field<T>)) -> Result<(), D::Error>
+pub(super) fn read<'de, M, H, D>(
+    deserializer: D,
+    on: &mut dyn FnMut(Field<M, H>),
+) -> Result<(), D::Error>
 where
-    T: Deserialize<'de>,
+    M: Deserialize<'de>,
+    H: Deserialize<'de>,
     D: Deserializer<'de>,
 {
-    deserializer.deserialize_map(Document(on, PhantomData))
+    deserializer.deserialize_map(Document(on))
 }
 
-struct Document<'f, T>(&'f mut dyn FnMut(Field<T>), PhantomData<T>);
+struct Document<'f, M, H>(&'f mut dyn FnMut(Field<M, H>));
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Document<'_, T> {
+impl<'de, M: Deserialize<'de>, H: Deserialize<'de>> Visitor<'de> for Document<'_, M, H> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +55,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Document<'_, T> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Key<'de>>()? {
             if key.0 == "messages" {
-                map.next_value_seed(Messages(self.0, PhantomData))?;
+                map.next_value_seed(Messages(self.0))?;
             } else {
                 (self.0)(Field::Head(key.0.into_owned(), map.next_value()?));
             }
@@ -61,9 +64,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Document<'_, T> {
     }
 }
 
-struct Messages<'f, T>(&'f mut dyn FnMut(Field<T>), PhantomData<T>);
+struct Messages<'f, M, H>(&'f mut dyn FnMut(Field<M, H>));
 
-impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Messages<'_, T> {
+impl<'de, M: Deserialize<'de>, H> DeserializeSeed<'de> for Messages<'_, M, H> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -71,7 +74,7 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Messages<'_, T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Messages<'_, T> {
+impl<'de, M: Deserialize<'de>, H> Visitor<'de> for Messages<'_, M, H> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,7 +94,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Messages<'_, T> {
 }
 
 /// Puts one of the document's other keys into a record, as if it had come on a line of its own.
-pub(super) fn set<'a>(row: &mut Row<'a>, key: &str, raw: &'a RawValue) {
+pub(super) fn set<'a>(row: &mut Row<'a, Call<'a>>, key: &str, raw: &'a RawValue) {
     let field = match key {
         "sessionId" => &mut row.session_id,
         "projectHash" => &mut row.project_hash,

@@ -2,7 +2,7 @@
 
 use super::history::Item;
 use super::translate::string;
-use super::wire::{FunctionResponse, Json, Part, Row};
+use super::wire::{Call, Called, FunctionResponse, Json, Part, Row};
 use crate::model::{Role, Text};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -18,8 +18,8 @@ const OPENINGS: [&str; 3] = [
 
 /// A message of a session file.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<'a> {
-    pub(super) row: Row<'a>,
+pub(super) struct Entry<'a, C = Call<'a>> {
+    pub(super) row: Row<'a, C>,
     pub(super) content: Content<'a>,
     /// The record, byte for byte.
     pub(super) original: &'a str,
@@ -117,8 +117,8 @@ impl Part<'_> {
     }
 }
 
-impl<'a> Entry<'a> {
-    pub(super) fn new(row: Row<'a>, original: &'a str) -> Self {
+impl<'a, C: Called<'a>> Entry<'a, C> {
+    pub(super) fn new(row: Row<'a, C>, original: &'a str) -> Self {
         let content = Content::read(row.content);
         Self { row, content, original, restored: Vec::new() }
     }
@@ -148,19 +148,17 @@ impl<'a> Entry<'a> {
 
     /// The ids of the calls in it, wherever they stand.
     pub(super) fn call_ids(&self) -> impl Iterator<Item = Cow<'a, str>> {
-        let listed = self.row.tool_calls.items.iter().map(|call| call.id);
+        let listed = self.row.tool_calls.items.iter().map(Called::id);
         let in_parts = self.content.parts().filter_map(|part| part.function_call.as_ref());
         listed.chain(in_parts.map(|call| call.id)).filter_map(string)
     }
 
     /// True where nobody but the CLI has a part in a user's record.
     pub(super) fn is_meta(&self) -> bool {
-        let empty = matches!(self.content, Content::None) || self.content.words().is_empty();
-        let answers = self.content.responses().next().is_some();
         self.role() == Role::User
             && self.persons_words().is_none()
             && !self.content.has_attachment()
-            && (answers || !empty)
+            && (self.content.responses().next().is_some() || !self.content.words().is_empty())
     }
 
     /// True where it says or does something: a person's words or files, an answer, a call. What the CLI's own start-up

@@ -6,71 +6,62 @@
 use super::digest::Digest;
 use super::scan::File;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Rises when a digest says something else than before about the same file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// The digests that are known, by path.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Index {
+/// What is known of the files, in the order of their paths.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Index {
     version: u32,
-    entries: HashMap<PathBuf, Entry>,
-    #[serde(skip)]
-    changed: bool,
+    entries: Vec<Entry>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Entry {
-    size: u64,
-    modified: u64,
-    digest: Digest,
+/// A path, the size and the time of the file when it was read, and what was in it.
+#[derive(Debug, Deserialize)]
+struct Entry(PathBuf, u64, u64, Box<Digest>);
+
+/// The same, to be written.
+#[derive(Serialize)]
+struct Written<'a> {
+    version: u32,
+    entries: Vec<(&'a Path, u64, u64, &'a Digest)>,
 }
 
 impl Index {
     /// Reads an index; an empty one where there is none, or none of this version.
-    pub fn read(path: &Path) -> Self {
+    pub(super) fn read(path: &Path) -> Self {
         let read: Option<Self> =
             fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let read = read.filter(|index| index.version == VERSION);
-        read.unwrap_or_else(|| Self { version: VERSION, ..Self::default() })
+        read.filter(|index| index.version == VERSION).unwrap_or_default()
     }
 
-    /// The digest of a file that has not changed since.
-    pub(super) fn get(&self, file: &File) -> Option<&Digest> {
-        let entry = self.entries.get(&file.path)?;
-        (entry.size == file.size && entry.modified == file.modified).then_some(&entry.digest)
+    /// The digests of the files that have not changed since. Both are in the order of their paths, so that one walk
+    /// over both is enough.
+    pub(super) fn known(self, files: &[File]) -> Vec<Option<Box<Digest>>> {
+        let mut entries = self.entries.into_iter().peekable();
+        let known = |file: &File| {
+            while entries.next_if(|entry| entry.0 < file.path).is_some() {}
+            let Entry(_, size, modified, digest) = entries.next_if(|entry| entry.0 == file.path)?;
+            (size == file.size && modified == file.modified).then_some(digest)
+        };
+        files.iter().map(known).collect()
     }
+}
 
-    /// Puts in what is known of a file now.
-    pub(super) fn put(&mut self, file: &File, digest: &Digest) {
-        let entry = Entry { size: file.size, modified: file.modified, digest: digest.clone() };
-        self.entries.insert(file.path.clone(), entry);
-        self.changed = true;
-    }
-
-    /// Forgets all files but these.
-    pub(super) fn retain(&mut self, files: &[File]) {
-        if self.entries.len() > files.len() {
-            let stays: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-            self.entries.retain(|path, _| stays.contains(path.as_path()));
-            self.changed = true;
-        }
-    }
-
-    /// Writes the index if anything in it is new: beside it first, then in its place, so that two who write at once
-    /// leave one that is whole.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        if !self.changed {
-            return Ok(());
-        }
-        let directory = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(directory)?;
-        let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-        fs::write(&beside, serde_json::to_vec(self)?)?;
-        fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
-    }
+/// Writes an index: beside its place first, then into it, so that two who write at once leave one that is whole.
+pub(super) fn write<'a>(
+    path: &Path,
+    files: impl Iterator<Item = (&'a File, &'a Digest)>,
+) -> io::Result<()> {
+    let entries = files
+        .map(|(file, digest)| (file.path.as_path(), file.size, file.modified, digest))
+        .collect();
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+    fs::write(&beside, serde_json::to_vec(&Written { version: VERSION, entries })?)?;
+    fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
 }

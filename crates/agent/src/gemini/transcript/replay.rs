@@ -7,8 +7,9 @@ use super::Diagnostic;
 use super::document::{self, Field};
 use super::history::{History, Item};
 use super::translate::{string, time};
-use super::wire::{Json, Kind, Row};
+use super::wire::{Call, Called, Json, Kind, Row};
 use crate::model::{Rewrite, Text};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 
@@ -31,7 +32,7 @@ pub struct Meta {
 
 impl Meta {
     /// Takes over what a record says. The start stays the first one: a resume writes a new header.
-    fn merge(&mut self, row: &Row<'_>) {
+    fn merge<C>(&mut self, row: &Row<'_, C>) {
         let take = |json: Json<'_>, old: &mut Option<String>| {
             if let Some(new) = string(json) {
                 *old = Some(new.into_owned());
@@ -87,35 +88,66 @@ impl<T> Default for Replay<T> {
 }
 
 /// Makes what is kept of a message out of its record and the text of it.
-pub(super) trait Keep<'a, T>: FnMut(Row<'a>, &'a str) -> T {}
-impl<'a, T, F: FnMut(Row<'a>, &'a str) -> T> Keep<'a, T> for F {}
+pub(super) trait Keep<'a, C, T>: FnMut(Row<'a, C>, &'a str) -> T {}
+impl<'a, C, T, F: FnMut(Row<'a, C>, &'a str) -> T> Keep<'a, C, T> for F {}
 
 impl<T: Item> Replay<T> {
     /// Applies a file of either format.
-    pub(super) fn read<'a>(&mut self, text: &'a str, keep: &mut impl Keep<'a, T>) {
+    pub(super) fn read<'a, C: Called<'a>>(
+        &mut self,
+        text: &'a str,
+        keep: &mut impl Keep<'a, C, T>,
+    ) {
         if document::is_document(text) {
-            self.document(text, keep);
+            self.document(text, |replay, raw: &'a RawValue, position| {
+                replay.message(raw.get(), position, keep);
+            });
         } else {
-            let mut start = 0;
-            let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
-            for (number, end) in (1..).zip(ends) {
-                let line = text.get(start..end).unwrap_or_default();
-                self.line(line, number, end == text.len(), keep);
-                start = end + 1;
-            }
+            self.lines(text, keep);
+        }
+    }
+
+    /// Applies a file of which the text of each message is not needed, which saves reading the old format twice.
+    pub(super) fn skim<'a, C: Called<'a>>(
+        &mut self,
+        text: &'a str,
+        keep: &mut impl Keep<'a, C, T>,
+    ) {
+        if document::is_document(text) {
+            self.document(text, |replay, row: Row<'a, C>, position| {
+                if let Some((id, item)) = replay.checked(row, "", position, keep) {
+                    replay.upsert(id, item);
+                }
+            });
+        } else {
+            self.lines(text, keep);
+        }
+    }
+
+    fn lines<'a, C: Called<'a>>(&mut self, text: &'a str, keep: &mut impl Keep<'a, C, T>) {
+        let mut start = 0;
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+        for (number, end) in (1..).zip(ends) {
+            let line = text.get(start..end).unwrap_or_default();
+            self.line(line, number, end == text.len(), keep);
+            start = end + 1;
         }
     }
 
     /// Applies a document of the old format.
-    fn document<'a>(&mut self, text: &'a str, keep: &mut impl Keep<'a, T>) {
+    fn document<'a, M: Deserialize<'a>>(
+        &mut self,
+        text: &'a str,
+        mut take: impl FnMut(&mut Self, M, u64),
+    ) {
         let mut head = Row::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let mut position = 0;
         let read =
-            document::read(&mut deserializer, &mut |field: Field<&'a RawValue>| match field {
-                Field::Message(raw) => {
+            document::read(&mut deserializer, &mut |field: Field<M, &'a RawValue>| match field {
+                Field::Message(message) => {
                     position += 1;
-                    self.message(raw.get(), position, keep);
+                    take(self, message, position);
                 }
                 Field::Head(key, raw) => document::set(&mut head, &key, raw),
             });
@@ -126,7 +158,7 @@ impl<T: Item> Replay<T> {
     }
 
     /// The fields of a document that are not messages.
-    pub(super) fn head(&mut self, head: &Row<'_>) {
+    pub(super) fn head(&mut self, head: &Row<'_, Call<'_>>) {
         self.meta.merge(head);
     }
 
@@ -137,11 +169,11 @@ impl<T: Item> Replay<T> {
     }
 
     /// Applies one message of a document.
-    pub(super) fn message<'a>(
+    pub(super) fn message<'a, C: Called<'a>>(
         &mut self,
         json: &'a str,
         position: u64,
-        keep: &mut impl Keep<'a, T>,
+        keep: &mut impl Keep<'a, C, T>,
     ) {
         if let Some((id, item)) = self.parse(json, position, keep) {
             self.upsert(id, item);
@@ -149,18 +181,18 @@ impl<T: Item> Replay<T> {
     }
 
     /// Applies one line of the new format.
-    pub(super) fn line<'a>(
+    pub(super) fn line<'a, C: Called<'a>>(
         &mut self,
         line: &'a str,
         number: u64,
         is_last: bool,
-        keep: &mut impl Keep<'a, T>,
+        keep: &mut impl Keep<'a, C, T>,
     ) -> Change {
         let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() {
             return Change::Nothing;
         }
-        match Row::parse(line) {
+        match Row::<C>::parse(line) {
             Ok(row) => self.apply(row, line, number, keep),
             Err(error) if is_last && error.is_eof() => {
                 self.skip(number, "the last line is cut off".into())
@@ -175,12 +207,12 @@ impl<T: Item> Replay<T> {
         Change::Skipped(diagnostic)
     }
 
-    fn apply<'a>(
+    fn apply<'a, C: Called<'a>>(
         &mut self,
-        row: Row<'a>,
+        row: Row<'a, C>,
         line: &'a str,
         number: u64,
-        keep: &mut impl Keep<'a, T>,
+        keep: &mut impl Keep<'a, C, T>,
     ) -> Change {
         match row.what() {
             Kind::Rewind => {
@@ -195,7 +227,8 @@ impl<T: Item> Replay<T> {
                 None => Change::Nothing,
             },
             Kind::Set => {
-                let set = row.set.and_then(|raw| Row::parse(raw.get()).ok()).unwrap_or_default();
+                let set =
+                    row.set.and_then(|raw| Row::<C>::parse(raw.get()).ok()).unwrap_or_default();
                 self.meta.merge(&set);
                 match self.list(set.messages, number, keep) {
                     Some(list) => {
@@ -238,11 +271,11 @@ impl<T: Item> Replay<T> {
     }
 
     /// A list of messages inside a record.
-    fn list<'a>(
+    fn list<'a, C: Called<'a>>(
         &mut self,
         messages: Json<'a>,
         number: u64,
-        keep: &mut impl Keep<'a, T>,
+        keep: &mut impl Keep<'a, C, T>,
     ) -> Option<Vec<(String, T)>> {
         let raw = messages?;
         let Ok(raws) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
@@ -252,13 +285,13 @@ impl<T: Item> Replay<T> {
         Some(raws.into_iter().filter_map(|raw| self.parse(raw.get(), number, keep)).collect())
     }
 
-    fn parse<'a>(
+    fn parse<'a, C: Called<'a>>(
         &mut self,
         json: &'a str,
         number: u64,
-        keep: &mut impl Keep<'a, T>,
+        keep: &mut impl Keep<'a, C, T>,
     ) -> Option<(String, T)> {
-        match Row::parse(json) {
+        match Row::<C>::parse(json) {
             Ok(row) => self.checked(row, json, number, keep),
             Err(error) => {
                 self.skip(number, format!("a message was skipped: {error}"));
@@ -268,12 +301,12 @@ impl<T: Item> Replay<T> {
     }
 
     /// What is kept of a message, with its id; its faults are noted.
-    fn checked<'a>(
+    fn checked<'a, C: Called<'a>>(
         &mut self,
-        row: Row<'a>,
+        row: Row<'a, C>,
         json: &'a str,
         number: u64,
-        keep: &mut impl Keep<'a, T>,
+        keep: &mut impl Keep<'a, C, T>,
     ) -> Option<(String, T)> {
         for fault in row.faults() {
             self.diagnostics

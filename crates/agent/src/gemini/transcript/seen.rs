@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use super::history::Item;
 use super::translate::{self, Folded, string};
-use super::wire::Row;
+use super::wire::{Call, Row};
 use crate::model::{Message, Role};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
@@ -46,7 +46,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(row: Row<'_>, json: &str, place: Place) -> Self {
+    pub(super) fn new<'a>(row: Row<'a, Call<'a>>, json: &'a str, place: Place) -> Self {
         let entry = Entry::new(row, json);
         let row = &entry.row;
         let held = |is: bool, what: u8| if is { what } else { 0 };
@@ -102,11 +102,6 @@ impl Seen {
             .iter()
             .map(|place| text(place, fetch))
             .collect::<io::Result<Vec<_>>>()?;
-        let parse = |text: &'_ String| Row::parse(text).map(|_| ());
-        debug_assert!(
-            texts.iter().all(|text| parse(text).is_ok()),
-            "a record that was read once reads again"
-        );
         let mut built: Option<Entry<'_>> = None;
         for text in &texts {
             let Ok(row) = Row::parse(text) else { continue };

@@ -1,7 +1,7 @@
 //! The sessions on this machine: every file of every layout, one session for each id.
 
 use super::digest::{self, Digest};
-pub use super::index::Index;
+use super::index::Index;
 pub use super::projects::{Projects, hash as project_hash};
 use super::scan::scan;
 pub use super::scan::{File, Problem};
@@ -33,7 +33,7 @@ pub struct Session {
     /// Other files of the same session: migrated, resumed, left behind.
     pub others: Vec<File>,
     /// Its sums.
-    pub digest: Digest,
+    pub digest: Box<Digest>,
     /// What threatens it.
     pub risk: Option<Risk>,
 }
@@ -71,30 +71,32 @@ pub struct Listing {
 
 /// Finds all sessions under a directory of the CLI (`~/.gemini`).
 ///
-/// What `index` knows is not read again. `progress` hears how many of how many files have been read.
+/// `near` are directories that may be projects. What the file `index` knows is not read again, and it is kept up to date.
+/// `progress` hears how many of how many files have been read.
 pub fn list(
     gemini: &Path,
     near: &[&Path],
-    index: &mut Index,
+    index: Option<&Path>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Listing {
-    let (files, mut problems) = scan(gemini);
-    let projects = Projects::read(gemini, near);
-    let mut known = HashMap::new();
+    let (mut files, mut problems) = scan(gemini);
+    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let mut digested = Vec::with_capacity(files.len());
-    for (file, digest) in digests(files, index, progress) {
+    for (file, digest) in files.iter().zip(digests(&files, index, progress)) {
         match digest {
-            Ok(digest) => digested.push((file, digest)),
-            Err(error) => {
-                let diagnostic = super::Diagnostic::whole(format!("the file was skipped: {error}"));
-                problems.push(Problem { path: file.path, diagnostic });
-            }
+            Ok(digest) => digested.push((file.clone(), digest)),
+            Err(error) => problems.push(Problem {
+                path: file.path.clone(),
+                diagnostic: super::Diagnostic::whole(format!("the file was skipped: {error}")),
+            }),
         }
     }
     for (file, digest) in &digested {
         let skipped = digest.diagnostics.iter().cloned();
         problems.extend(skipped.map(|diagnostic| Problem { path: file.path.clone(), diagnostic }));
     }
+    let projects = Projects::read(gemini, near);
+    let mut known = HashMap::new();
     let mut project = |file: &File, digest: &Digest| {
         let find = || projects.find(&file.directory, digest.project_hash.as_deref());
         known.entry(file.directory.clone()).or_insert_with(find).clone()
@@ -140,30 +142,35 @@ impl Session {
 
 /// The digests of all files: from the index, or read now, on as many threads as there are cores.
 fn digests(
-    files: Vec<File>,
-    index: &mut Index,
+    files: &[File],
+    index: Option<&Path>,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Vec<(File, io::Result<Digest>)> {
-    let open: Vec<&File> = files.iter().filter(|file| index.get(file).is_none()).collect();
-    let mut failed: HashMap<PathBuf, io::Error> = HashMap::new();
-    for (file, digest) in open.iter().zip(read_all(&open, progress)) {
-        match digest {
-            Ok(digest) => index.put(file, &digest),
-            Err(error) => drop(failed.insert(file.path.clone(), error)),
-        }
+) -> Vec<io::Result<Box<Digest>>> {
+    let known = index.map(Index::read).unwrap_or_default().known(files);
+    let open: Vec<&File> = files
+        .iter()
+        .zip(&known)
+        .filter(|(_, known)| known.is_none())
+        .map(|(file, _)| file)
+        .collect();
+    let mut fresh = read_all(&open, progress).into_iter();
+    let mut next = || fresh.next().unwrap_or_else(|| Err(io::Error::other("it was not read")));
+    let digests: Vec<_> = known.into_iter().map(|known| known.map_or_else(&mut next, Ok)).collect();
+    if let (false, Some(index)) = (open.is_empty(), index) {
+        let read = files
+            .iter()
+            .zip(&digests)
+            .filter_map(|(file, digest)| Some((file, digest.as_deref().ok()?)));
+        // The index only saves time: what cannot be written is read again.
+        drop(super::index::write(index, read));
     }
-    index.retain(&files);
-    let digest = |file: &File| match (index.get(file), failed.remove(&file.path)) {
-        (Some(digest), _) => Ok(digest.clone()),
-        (None, error) => {
-            Err(error.unwrap_or_else(|| io::Error::other("it changed while it was read")))
-        }
-    };
-    let digests: Vec<_> = files.iter().map(digest).collect();
-    files.into_iter().zip(digests).collect()
+    digests
 }
 
-fn read_all(files: &[&File], progress: &(dyn Fn(usize, usize) + Sync)) -> Vec<io::Result<Digest>> {
+fn read_all(
+    files: &[&File],
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Vec<io::Result<Box<Digest>>> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
@@ -171,7 +178,7 @@ fn read_all(files: &[&File], progress: &(dyn Fn(usize, usize) + Sync)) -> Vec<io
         while let Some((at, file)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, files.get(at)?)))
         {
-            let digest = read(file, &mut buffer);
+            let digest = read(file, &mut buffer).map(Box::new);
             let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             results.push((at, digest));
             progress(results.len(), files.len());
@@ -206,9 +213,12 @@ fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
     }
 }
 
+/// A file and what is in it.
+type Digested = (File, Box<Digest>);
+
 /// Files of one session, by id; a subagent's never mix with its parent's.
-fn groups(digested: Vec<(File, Digest)>) -> Vec<Vec<(File, Digest)>> {
-    let mut groups: HashMap<(String, bool), Vec<(File, Digest)>> = HashMap::new();
+fn groups(digested: Vec<Digested>) -> Vec<Vec<Digested>> {
+    let mut groups: HashMap<(String, bool), Vec<Digested>> = HashMap::new();
     for (file, digest) in digested {
         let subagent = file.parent.is_some();
         let name = || file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -220,7 +230,7 @@ fn groups(digested: Vec<(File, Digest)>) -> Vec<Vec<(File, Digest)>> {
 
 /// One session out of its files: the one with something in it, then the newest, then the longest.
 fn session(
-    mut group: Vec<(File, Digest)>,
+    mut group: Vec<Digested>,
     project: &mut impl FnMut(&File, &Digest) -> Option<PathBuf>,
 ) -> Option<Session> {
     group.sort_by_key(|(file, digest)| {
@@ -256,7 +266,7 @@ fn stem(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-fn risk(kind: Kind, digest: &Digest, others: &[(File, Digest)]) -> Option<Risk> {
+fn risk(kind: Kind, digest: &Digest, others: &[Digested]) -> Option<Risk> {
     if kind != Kind::Main {
         return None;
     }

@@ -96,7 +96,7 @@ impl Tail {
         let base = self.read;
         self.read += bytes.len() as u64;
         self.lines += 1;
-        let text = String::from_utf8_lossy(bytes);
+        let text = super::whole::text(bytes);
         let is_exact = text.len() == bytes.len();
         let start = text.as_ptr().addr();
         let place = |json: &str| {

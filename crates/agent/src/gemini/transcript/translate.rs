@@ -165,7 +165,7 @@ fn tool<'a>(
 fn result<'a>(id: Text<'a>, call: Option<&Call<'a>>, folded: &Folded<'_, 'a>) -> Option<Block<'a>> {
     let mut pieces = Vec::new();
     let mut failed = false;
-    for part in call.iter().flat_map(|call| &call.result.items) {
+    for part in own_results(call) {
         failed |= part_of_result(part, &mut pieces);
     }
     let mut answered = !pieces.is_empty();
@@ -193,6 +193,17 @@ fn result<'a>(id: Text<'a>, call: Option<&Call<'a>>, folded: &Folded<'_, 'a>) ->
         is_error: status == Status::Error || (failed && status != Status::Cancelled),
         status,
     })
+}
+
+/// The parts of a call's result that are its own: of calls that ran side by side, each has the responses of all.
+fn own_results<'c, 'a>(call: Option<&'c Call<'a>>) -> impl Iterator<Item = &'c Part<'a>> {
+    let id = call.and_then(|call| string(call.id));
+    let parts = call.map_or([].as_slice(), |call| &call.result.items);
+    let is_own = move |part: &Part<'a>| {
+        part.function_response.as_ref().is_none_or(|response| string(response.id) == id)
+    };
+    let any_own = parts.iter().any(|part| part.function_response.is_some() && is_own(part));
+    parts.iter().filter(move |part| !any_own || is_own(part))
 }
 
 /// How the CLI words a call that somebody stopped, for where its status is lost.

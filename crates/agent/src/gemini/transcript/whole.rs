@@ -59,6 +59,11 @@ impl<'a> Transcript<'a> {
         history.iter().filter_map(move |(id, entry)| translate::message(id, entry, &folded))
     }
 
+    /// The first words that a person wrote, of those that stand.
+    pub fn first_words(&self) -> Option<String> {
+        self.replay.history.iter().find_map(|(_, entry)| entry.persons_words())
+    }
+
     /// Every message that was ever written, in the order of their first writing; those that are no longer part of the
     /// conversation are marked.
     pub fn messages_ever(&self) -> Vec<Message<'a>> {
@@ -75,6 +80,11 @@ impl<'a> Transcript<'a> {
 }
 
 /// The bytes of a session file as text. What is not UTF-8 is replaced, as Node does it.
+///
+/// The common case comes first: telling that all is well is several times faster than looking for what is not.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 pub(super) type Json<'a> = Option<&'a RawValue>;
 
 loose_object! {
-    /// One record.
-    Row {
+    /// One record, with as much of its calls as `C` takes.
+    Row<C> {
         "$rewindTo" => rewind_to: Json<'a>,
         "$set" => set: Json<'a>,
         "id" => id: Json<'a>,
@@ -23,7 +23,7 @@ loose_object! {
         "thoughts" => thoughts: List<Thought<'a>>,
         "tokens" => tokens: Option<Tokens<'a>>,
         "model" => model: Json<'a>,
-        "toolCalls" => tool_calls: List<Call<'a>>,
+        "toolCalls" => tool_calls: List<C>,
         "sessionId" => session_id: Json<'a>,
         "projectHash" => project_hash: Json<'a>,
         "startTime" => start_time: Json<'a>,
@@ -65,6 +65,46 @@ loose_object! {
         "status" => status: Json<'a>,
         "resultDisplay" => result_display: Json<'a>,
         "displayName" => display_name: Json<'a>,
+    }
+}
+
+loose_object! {
+    /// A call without what it was given and what it gave, for those who only count.
+    Glance {
+        "id" => id: Json<'a>,
+        "name" => name: Json<'a>,
+        "status" => status: Json<'a>,
+        "displayName" => display_name: Json<'a>,
+    }
+}
+
+/// A call, read whole or in part.
+pub(super) trait Called<'a>: serde::Deserialize<'a> + Default + Clone {
+    fn id(&self) -> Json<'a>;
+    fn faults(&self) -> Option<&'static str>;
+}
+
+impl<'a> Called<'a> for Call<'a> {
+    fn id(&self) -> Json<'a> {
+        self.id
+    }
+
+    fn faults(&self) -> Option<&'static str> {
+        match self {
+            Self { read: false, .. } => Some("a tool call is not an object"),
+            Self { result: List { wrong: true, .. }, .. } => Some("a `result` is not a list"),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Called<'a> for Glance<'a> {
+    fn id(&self) -> Json<'a> {
+        self.id
+    }
+
+    fn faults(&self) -> Option<&'static str> {
+        (!self.read).then_some("a tool call is not an object")
     }
 }
 
@@ -125,7 +165,7 @@ pub(super) enum Kind {
     Unknown,
 }
 
-impl<'a> Row<'a> {
+impl<'a, C: Called<'a>> Row<'a, C> {
     /// Reads one record. Fails only where it is not JSON.
     pub(super) fn parse(json: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json)
@@ -166,12 +206,8 @@ impl<'a> Row<'a> {
         fault(!self.thoughts.wrong, "`thoughts` is not a list");
         fault(self.thoughts.items.iter().all(|thought| thought.read), "a thought is not an object");
         fault(!self.tool_calls.wrong, "`toolCalls` is not a list");
-        fault(self.tool_calls.items.iter().all(|call| call.read), "a tool call is not an object");
-        fault(
-            self.tool_calls.items.iter().all(|call| !call.result.wrong),
-            "a `result` is not a list",
-        );
         fault(self.tokens.as_ref().is_none_or(|tokens| tokens.read), "`tokens` is not an object");
+        faults.extend(self.tool_calls.items.iter().find_map(Called::faults));
         faults
     }
 }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::report::{self, table};
 use crate::trouble::Trouble;
 use indicatif::{ProgressBar, ProgressStyle};
-use pollux_agent::gemini::transcript::store::{self, Index, Kind, Problem, Session};
+use pollux_agent::gemini::transcript::store::{self, Kind, Problem, Session};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -26,15 +26,11 @@ pub(super) struct Catalog {
 impl Catalog {
     /// Looks for all sessions, and tells what was skipped.
     pub(super) fn read(config: &Config) -> Self {
-        let path = index_path(config);
-        let mut index = Index::read(&path);
         let bar = Bar::new();
-        let listing = store::list(&config.gemini, &[&config.cwd], &mut index, &|done, total| {
-            bar.show(done, total);
-        });
+        let progress = |done, total| bar.show(done, total);
+        let listing =
+            store::list(&config.gemini, &[&config.cwd], Some(&index_path(config)), &progress);
         bar.clear();
-        // The index only saves time: what cannot be written is read again.
-        drop(index.write(&path));
         tell(&listing.problems);
         Self { sessions: listing.sessions, gemini: config.gemini.clone() }
     }
@@ -103,7 +99,7 @@ impl Catalog {
 /// Sessions to choose from, as a hint.
 fn offer(what: &str, sessions: &[&Session]) -> String {
     let line = |session: &&Session| {
-        let title = session.digest.title.as_deref().unwrap_or("(nothing said)");
+        let title = session.digest.title().unwrap_or("(nothing said)");
         format!("\n  {}  {}", session.id, table::cut(&table::printable(title), 60))
     };
     let lines: String = sessions.iter().take(CANDIDATES).map(line).collect();

@@ -89,7 +89,7 @@ fn entry(session: &Session) -> Entry<'_> {
         session_id: &session.id,
         project: session.project_name(),
         path: &session.file.path,
-        title: session.digest.title.as_deref(),
+        title: session.digest.title(),
         started_at: session.digest.started_at.map(At),
         updated_at: At(session.updated_at()),
         messages: session.digest.messages,
@@ -123,7 +123,7 @@ fn table(sessions: &[&Session], all: usize) -> anyhow::Result<()> {
     ]);
     let now = now();
     for session in sessions {
-        let title = session.digest.title.as_deref().unwrap_or("(nothing said)");
+        let title = session.digest.title().unwrap_or("(nothing said)");
         let title = match (&session.risk, session.kind) {
             (Some(_), _) => Cell::styled(format!("at risk: {title}"), alarm),
             (None, Kind::Subagent) => Cell::styled(format!("↳ {title}"), dim),

@@ -73,7 +73,7 @@ pub(super) fn run(args: &Rescue, config: &Config) -> anyhow::Result<ExitCode> {
 /// Says what will be done, and does not go on without a yes.
 fn ask(sessions: &[&Session]) -> anyhow::Result<()> {
     for session in sessions {
-        let title = session.digest.title.as_deref().unwrap_or("(nothing said)");
+        let title = session.digest.title().unwrap_or("(nothing said)");
         let what = match &session.risk {
             Some(Risk::Stub(stub)) => {
                 format!("copy it aside, move away the stub {}", stub.display())

@@ -156,7 +156,7 @@ fn hit(
     Hit {
         session_id: session.id.clone(),
         project: session.project_name(),
-        title: session.digest.title.clone(),
+        title: session.digest.title().map(str::to_owned),
         message_id: message.id.to_string(),
         role: message.role,
         block,

@@ -1,0 +1,163 @@
+//! `pollux sessions export`.
+
+use super::catalog::Catalog;
+use super::show::{About, read};
+use crate::config::Config;
+use crate::render::{self, Format, Options};
+use crate::report::{self, human};
+use crate::trouble::Trouble;
+use anyhow::Context;
+use clap::ValueEnum;
+use pollux_agent::gemini::transcript::store::{Kind, Session};
+use pollux_agent::gemini::transcript::{Transcript, text};
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "`claude` writes DIR/<project>/<session>.jsonl, the layout of Claude Code's own transcripts: \
+    `--to ~/.claude/projects` puts them where its readers look. The others write DIR/<day>-<session>.<ending>.\n\n\
+    Examples:\n  pollux sessions export latest --to page --format html\n  \
+    pollux sessions export --all --project . --to archive --format markdown"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Export {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(value_name = "ID|latest", required_unless_present = "all")]
+    session: Option<String>,
+    /// All sessions
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// With `--all`: only sessions of this project's directory
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// With `--all`: also what agents said to subagents
+    #[arg(long)]
+    subagents: bool,
+    /// Where the files go; it is made where it is not there
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// How they are written
+    #[arg(long, value_enum)]
+    format: Written,
+    /// With what the model thought (`json`, `claude` and `html` always have it)
+    #[arg(long)]
+    thinking: bool,
+    /// An array of the files
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Written {
+    /// Claude Code's transcript rows
+    Claude,
+    /// The array of messages, each with its upstream object
+    Json,
+    /// A document
+    Markdown,
+    /// One self-contained page
+    Html,
+}
+
+impl From<Written> for Format {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Claude => Self::Claude,
+            Written::Json => Self::Json,
+            Written::Markdown => Self::Markdown,
+            Written::Html => Self::Html,
+        }
+    }
+}
+
+pub(super) fn run(args: &Export, config: &Config) -> anyhow::Result<ExitCode> {
+    let catalog = Catalog::read(config).of_project(args.project.as_deref(), config);
+    let wanted = |session: &&Session| match session.kind {
+        Kind::Main => true,
+        Kind::Subagent => args.subagents,
+        Kind::Stub => false,
+    };
+    let sessions: Vec<&Session> = match &args.session {
+        Some(session) => vec![catalog.find(session)?],
+        None => catalog.sessions.iter().filter(wanted).collect(),
+    };
+    if sessions.is_empty() {
+        return Err(catalog.nothing());
+    }
+    let mut files = Vec::new();
+    for session in &sessions {
+        files.push(write(session, args)?);
+    }
+    if args.json {
+        report::json(&files)?;
+    } else if let [file] = files.as_slice() {
+        report::note(&format!("wrote {}", file.display()));
+    } else {
+        let written = human::count(files.len() as u64, "session");
+        report::note(&format!("wrote {written} to {}", args.to.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(session: &Session, args: &Export) -> anyhow::Result<PathBuf> {
+    let format = Format::from(args.format);
+    let bytes = read(&session.file.path)?;
+    let text = text(&bytes);
+    let transcript = Transcript::read(&text);
+    let messages: Vec<_> = transcript.messages().collect();
+    let path = args.to.join(name(session, format));
+    let about = About::of(session);
+    let options =
+        Options { thinking: args.thinking || format == Format::Html, ..Options::default() };
+    let written =
+        place(&path, &mut |out| render::write(format, &about.header(), &messages, &options, out));
+    written.with_context(|| {
+        let trouble =
+            Trouble::failed("unwritable_file", format!("could not write {}", path.display()));
+        trouble.hint("name a directory that you may write to with `--to`")
+    })?;
+    Ok(path)
+}
+
+/// Writes a file beside its place and then into it: what is there is always whole.
+fn place(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let mut out = BufWriter::new(fs::File::create(&beside)?);
+    let written =
+        write(&mut out).and_then(|()| out.flush()).and_then(|()| fs::rename(&beside, path));
+    written.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// The name of a session's file below the directory.
+fn name(session: &Session, format: Format) -> PathBuf {
+    let id = safe(&session.id);
+    if format != Format::Claude {
+        let day = human::day(session.digest.started_at.unwrap_or_else(|| session.updated_at()));
+        return format!("{day}-{id}.{}", format.extension()).into();
+    }
+    // Claude names a project's directory after its path.
+    let project: String = session
+        .project_name()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    match &session.file.parent {
+        Some(parent) => format!("{project}/{}/subagents/agent-{id}.jsonl", safe(parent)).into(),
+        None => format!("{project}/{id}.jsonl").into(),
+    }
+}
+
+/// An id as a file's name: a session file may claim any.
+fn safe(id: &str) -> String {
+    id.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' })
+        .collect()
+}

@@ -1,0 +1,126 @@
+//! `pollux sessions follow`.
+
+use super::show::Found;
+use crate::config::Config;
+use crate::render::{self, Options};
+use crate::report;
+use anstyle::Style;
+use pollux_agent::gemini::transcript::follow::{Watch, Watched};
+use pollux_agent::model::{Event, EventKind, Level};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// With no end given, it is looked at whether to go on this often. Nothing is done in between.
+const LONG: Duration = Duration::from_hours(1);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "What is there is shown first, then what comes, until you stop it.\n\n\
+    Examples:\n  pollux sessions follow latest\n  pollux sessions follow --all --json | jq .type")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Follow {
+    /// A session's id or the beginning of it, a session file, or `latest`
+    #[arg(value_name = "ID|FILE|latest", required_unless_present = "all")]
+    session: Option<String>,
+    /// All sessions, also those that begin later; only what comes from now on
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// Only what comes from now on
+    #[arg(long)]
+    skip_existing: bool,
+    /// With what the model thought
+    #[arg(long)]
+    thinking: bool,
+    /// Stop after so many seconds
+    #[arg(long = "for", value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Events, one JSON object on each line, each with the file that it came from
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Follow, config: &Config) -> anyhow::Result<ExitCode> {
+    let watched = match &args.session {
+        Some(session) => Watched::File(Found::find(session, config)?.path),
+        None => Watched::All(config.gemini.clone()),
+    };
+    let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut watch = Watch::new(watched, args.all || args.skip_existing);
+    let mut shown = Shown { args, file: PathBuf::new() };
+    let mut news = watch.poll_now();
+    loop {
+        for (path, events) in news {
+            shown.show(&path, &events)?;
+        }
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        news = watch.next(end.unwrap_or_else(|| Instant::now() + LONG));
+    }
+}
+
+/// What has been shown, to tell when another session speaks.
+struct Shown<'a> {
+    args: &'a Follow,
+    file: PathBuf,
+}
+
+#[derive(serde::Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    event: &'a Event<'a>,
+    path: &'a Path,
+}
+
+impl Shown<'_> {
+    fn show(&mut self, path: &Path, events: &[Event<'static>]) -> anyhow::Result<()> {
+        if self.args.json {
+            let mut out = report::raw();
+            for event in events {
+                report::line(&mut out, &Line { event, path })?;
+            }
+            return Ok(out.flush()?);
+        }
+        let mut out = report::out();
+        if self.args.all && path != self.file {
+            let dim = Style::new().dimmed();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            writeln!(out, "\n{dim}── {} ──{dim:#}", render::clean(&name))?;
+            self.file = path.to_path_buf();
+        }
+        for event in events {
+            self.say(event, &mut out)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn say(&self, event: &Event<'static>, out: &mut dyn Write) -> anyhow::Result<()> {
+        let dim = Style::new().dimmed();
+        match &event.kind {
+            EventKind::MessageRecorded { message, .. } => {
+                let options = Options { thinking: self.args.thinking, ..Options::default() };
+                render::text(std::slice::from_ref(message.as_ref()), &options, out)?;
+            }
+            EventKind::HistoryRewritten { removed, .. } => {
+                writeln!(
+                    out,
+                    "\n{dim}· {} are no longer part of the conversation{dim:#}",
+                    messages(removed.len())
+                )?;
+            }
+            EventKind::SessionChanged { title } => {
+                writeln!(out, "{dim}· about: {}{dim:#}", render::clean(&title.to_str()))?;
+            }
+            EventKind::SessionEnded { reason } => writeln!(out, "\n{dim}· {reason}{dim:#}")?,
+            EventKind::Notice { level: Level::Warning | Level::Error, text } => report::warn(text),
+            EventKind::Unread { reason, .. } => report::warn(reason),
+            EventKind::SessionStarted { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn messages(count: usize) -> String {
+    report::human::count(count as u64, "message")
+}
