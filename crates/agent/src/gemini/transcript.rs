@@ -12,6 +12,7 @@ mod entry;
 pub mod follow;
 mod history;
 mod index;
+mod links;
 mod projects;
 mod replay;
 pub mod rescue;

@@ -3,6 +3,7 @@
 //! [`Follow`] looks at one file whenever it is told to. [`Watch`] tells it when the file system says so, and every two
 //! seconds in case the file system does not.
 
+use super::document::unmarked;
 use super::replay::Meta;
 use super::seen::{Fetch, fingerprint};
 use super::tail::{Tail, event};
@@ -129,6 +130,10 @@ impl Follow {
             }
             Reader::Document(document) => {
                 if !document.read(&mut file, now.size, &mut events)? {
+                    // Until something is told, it may yet turn out to be a log whose first line is broken.
+                    if document.told.is_empty() {
+                        self.reader = Reader::Unknown;
+                    }
                     return Ok(events);
                 }
             }
@@ -145,7 +150,7 @@ fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
     file.by_ref().take(CHUNK as u64).read_to_end(&mut head)?;
     file.rewind()?;
     let head = text(&head);
-    let begun = head.trim_start_matches('\u{feff}').trim_start();
+    let begun = unmarked(&head).trim_start();
     // The old format begins with a brace alone on its line; a log's first line is an object.
     let first = begun.lines().next().unwrap_or_default();
     Ok(match first.trim_end() {
@@ -187,7 +192,7 @@ fn log(
         tail.feed(chunk.get(..count).unwrap_or_default(), fetch, events);
     }
     if restarted {
-        tail.settle(events);
+        tail.settle(fetch, events);
     }
     Ok(())
 }
@@ -212,7 +217,7 @@ impl Document {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         file.read_to_end(&mut bytes)?;
         let text = text(&bytes);
-        if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
+        if serde_json::from_str::<serde::de::IgnoredAny>(unmarked(&text)).is_err() {
             return Ok(false);
         }
         if size > LARGE && !self.warned {

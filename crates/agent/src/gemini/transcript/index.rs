@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Rises when a digest says something else than before about the same file.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What is known of the files, in the order of their paths.
 #[derive(Debug, Default, Deserialize)]

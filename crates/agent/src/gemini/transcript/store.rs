@@ -204,7 +204,9 @@ fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
         return Ok(digest::digest(&text(buffer)));
     }
     open.by_ref().take(GLANCE).read_to_end(buffer)?;
-    let format = Format::of(&text(buffer));
+    // The old format has its first line break at once. A first line that goes on for so long is a record.
+    let is_log = memchr::memchr(b'\n', buffer).is_none();
+    let format = if is_log { Format::Jsonl } else { Format::of(&text(buffer)) };
     open.rewind()?;
     let reader = BufReader::with_capacity(256 << 10, open);
     match format {

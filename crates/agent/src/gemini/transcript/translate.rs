@@ -1,7 +1,7 @@
 //! Their records into our messages. Pure.
 
 use super::entry::{Content as Said, Entry, Piece};
-use super::wire::{Blob, Call, FunctionCall, FunctionResponse, Json, Part, Tokens};
+use super::wire::{Blob, Call, FunctionCall, FunctionResponse, Json, Part, Thought, Tokens};
 use crate::gemini::tools;
 use crate::model::{
     Agent, Block, Content, ImageSource, Level, Message, ResultContent, Status, Text, Usage,
@@ -118,12 +118,7 @@ fn content<'a>(entry: &Entry<'a>, blocks: Vec<Block<'a>>) -> Content<'a> {
 fn thinking<'a>(entry: &Entry<'a>) -> Vec<Block<'a>> {
     let thoughts = entry.row.thoughts.items.iter().filter(|thought| thought.read);
     let listed: Vec<Block<'a>> = thoughts
-        .map(|thought| match (string(thought.subject), string(thought.description)) {
-            (Some(subject), Some(description)) if !subject.is_empty() => {
-                format!("{subject}: {description}")
-            }
-            (subject, description) => description.or(subject).unwrap_or_default().into_owned(),
-        })
+        .map(thought_of)
         .filter(|thought| !thought.trim().is_empty())
         .map(|thought| Block::Thinking { thinking: Text::from(thought) })
         .collect();
@@ -133,6 +128,16 @@ fn thinking<'a>(entry: &Entry<'a>) -> Vec<Block<'a>> {
     let parts = entry.content.parts().filter(|part| part.is_thought());
     let texts = parts.filter_map(|part| string(part.text));
     texts.map(|text| Block::Thinking { thinking: Text::from(thought(&text)) }).collect()
+}
+
+/// A thought of the list: `subject: description`.
+pub(super) fn thought_of(thought: &Thought<'_>) -> String {
+    match (string(thought.subject), string(thought.description)) {
+        (Some(subject), Some(description)) if !subject.is_empty() => {
+            format!("{subject}: {description}")
+        }
+        (subject, description) => description.or(subject).unwrap_or_default().into_owned(),
+    }
 }
 
 /// A thought as the model writes it, `**Subject** description`, in the shape of the list.
@@ -345,7 +350,8 @@ fn attachment<'a>(part: &Part<'a>) -> Option<Block<'a>> {
 
 /// Tokens as Gemini counts them. The total is theirs; the sum stands in where they give none.
 pub(super) fn usage(tokens: &Tokens<'_>) -> Usage {
-    let sum = tokens.input.0 + tokens.output.0 + tokens.thoughts.0 + tokens.tool.0;
+    let counts = [tokens.input, tokens.output, tokens.thoughts, tokens.tool];
+    let sum = counts.iter().fold(0, |sum: u64, count| sum.saturating_add(count.0));
     Usage {
         input_tokens: tokens.input.0,
         output_tokens: tokens.output.0,
