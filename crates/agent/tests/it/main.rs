@@ -2,4 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod claude;
+mod history;
+mod home;
+mod properties;
 mod recordings;
+mod rescue;
+mod store;
+mod tools;
