@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod claude;
+mod fixtures;
+mod follow;
 mod history;
 mod home;
 mod properties;
