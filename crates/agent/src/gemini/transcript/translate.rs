@@ -372,10 +372,11 @@ pub(super) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
     Text::from_raw(json?).map(|text| Cow::Owned(text.to_str().into_owned()))
 }
 
-/// A point in time, in milliseconds since 1970: an ISO string, or already that number.
+/// A point in time, in milliseconds since 1970: an ISO string, or already that number, where there is such a time.
 pub(super) fn time(json: Json<'_>) -> Option<i64> {
-    match string(json) {
-        Some(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
-        None => json?.get().parse().ok(),
-    }
+    let time = match string(json) {
+        Some(text) => text.parse().ok(),
+        None => jiff::Timestamp::from_millisecond(json?.get().parse().ok()?).ok(),
+    };
+    time.map(jiff::Timestamp::as_millisecond)
 }
