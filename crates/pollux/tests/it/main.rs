@@ -3,3 +3,5 @@
 
 mod hostile;
 mod render;
+mod sessions;
+mod user;
