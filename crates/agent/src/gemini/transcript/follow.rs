@@ -21,6 +21,8 @@ pub use super::watch::{Watch, Watched};
 const LARGE: u64 = 2 << 20;
 /// How much is read at a time.
 const CHUNK: usize = 256 << 10;
+/// How much one look tells, about.
+const AT_ONCE: u64 = 1 << 20;
 
 /// One session file, looked at now and then.
 ///
@@ -39,6 +41,8 @@ const CHUNK: usize = 256 << 10;
 pub struct Follow {
     path: PathBuf,
     last: Option<Stamp>,
+    /// True where there is more to read than one look may tell.
+    behind: bool,
     reader: Reader,
 }
 
@@ -73,12 +77,20 @@ enum Reader {
 impl Follow {
     /// Follows a file, which need not be there yet. The first look tells all that is in it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), last: None, reader: Reader::Unknown }
+        Self { path: path.into(), last: None, behind: false, reader: Reader::Unknown }
     }
 
     /// Takes what is there for told.
     pub fn skip_existing(&mut self) {
         self.poll();
+        while self.behind {
+            self.poll();
+        }
+    }
+
+    /// True where the last look did not reach the end: the next one will tell more at once.
+    pub fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// Where the file is.
@@ -91,12 +103,13 @@ impl Follow {
         matches!(self.reader, Reader::Document(_))
     }
 
-    /// Looks at the file, and tells what is new. Costs a `stat` where nothing is.
+    /// Looks at the file, and tells what is new. Costs a `stat` where nothing is. What is much is told in parts, so that
+    /// memory does not grow with the file: see [`Follow::is_behind`].
     pub fn poll(&mut self) -> Vec<Event<'static>> {
         match fs::metadata(&self.path) {
             Ok(metadata) => {
                 let now = Stamp::of(&metadata);
-                if self.last == Some(now) {
+                if self.last == Some(now) && !self.behind {
                     return Vec::new();
                 }
                 // A file that cannot be read just now is looked at again with the next change or poll.
@@ -125,7 +138,8 @@ impl Follow {
         }
         match &mut self.reader {
             Reader::Log(tail) => {
-                log(tail, &mut file, replaced || now.size < tail.offset(), &mut events)?;
+                let anew = replaced || now.size < tail.offset();
+                self.behind = log(tail, &mut file, anew, &mut events)?;
             }
             Reader::Document(document) => {
                 if !document.read(&mut file, now.size, &mut events)? {
@@ -158,12 +172,15 @@ fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
 }
 
 /// Reads what a log has more than before: all of it, where the file is another one or was cut.
+///
+/// True where there may be more than one look tells. A file that took the place of another is read to its end: only
+/// then is it known what is gone.
 fn log(
     tail: &mut Tail,
     file: &mut fs::File,
     anew: bool,
     events: &mut Vec<Event<'static>>,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let restarted = anew && tail.offset() > 0;
     if restarted {
         tail.restart();
@@ -177,6 +194,7 @@ fn log(
     };
     let fetch: &mut Fetch<'_> = &mut fetch;
     let mut chunk = vec![0; CHUNK];
+    let begun = tail.offset();
     loop {
         // The clone for fetching shares its position with this one.
         file.seek(SeekFrom::Start(tail.offset()))?;
@@ -185,11 +203,14 @@ fn log(
             break;
         }
         tail.feed(chunk.get(..count).unwrap_or_default(), fetch, events);
+        if !restarted && !events.is_empty() && tail.offset() - begun >= AT_ONCE {
+            return Ok(true);
+        }
     }
     if restarted {
         tail.settle(events);
     }
-    Ok(())
+    Ok(false)
 }
 
 /// A file of the old format: read as a whole at each change, and compared.
