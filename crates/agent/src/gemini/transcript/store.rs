@@ -191,7 +191,7 @@ fn read_all(
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut done = work();
         // A thread that panicked has a bug of ours in it, which is not to be hidden.
-        let others = others.into_iter().map(|other| other.join());
+        let others = others.into_iter().map(std::thread::ScopedJoinHandle::join);
         done.extend(
             others.flat_map(|other| other.unwrap_or_else(|fault| std::panic::resume_unwind(fault))),
         );
