@@ -43,6 +43,8 @@ pub struct Follow {
     last: Option<Stamp>,
     /// True where there is more to read than one look may tell.
     behind: bool,
+    /// What stands before this place in a log is taken for told.
+    skip_to: u64,
     reader: Reader,
 }
 
@@ -77,14 +79,22 @@ enum Reader {
 impl Follow {
     /// Follows a file, which need not be there yet. The first look tells all that is in it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), last: None, behind: false, reader: Reader::Unknown }
+        Self { path: path.into(), last: None, behind: false, skip_to: 0, reader: Reader::Unknown }
     }
 
-    /// Takes what is there for told.
+    /// Takes what is there for told. A log is not even read before something comes to it: of thousands of sessions that
+    /// are watched, few go on.
     pub fn skip_existing(&mut self) {
-        self.poll();
+        let is_log = self.path.extension().is_some_and(|extension| extension == "jsonl");
+        match fs::metadata(&self.path) {
+            Ok(metadata) if is_log && matches!(self.reader, Reader::Unknown) => {
+                self.skip_to = metadata.len();
+                self.last = Some(Stamp::of(&metadata));
+            }
+            _ => drop(self.poll()),
+        }
         while self.behind {
-            self.poll();
+            drop(self.poll());
         }
     }
 
@@ -128,6 +138,9 @@ impl Follow {
     fn read(&mut self, now: Stamp) -> io::Result<Vec<Event<'static>>> {
         let mut file = fs::File::open(&self.path)?;
         let replaced = self.last.is_none_or(|last| last.file != now.file);
+        if replaced || now.size < self.skip_to {
+            self.skip_to = 0;
+        }
         let mut events = Vec::new();
         if matches!(self.reader, Reader::Unknown) {
             match format(&mut file)? {
@@ -139,7 +152,7 @@ impl Follow {
         match &mut self.reader {
             Reader::Log(tail) => {
                 let anew = replaced || now.size < tail.offset();
-                self.behind = log(tail, &mut file, anew, &mut events)?;
+                self.behind = log(tail, &mut file, anew, self.skip_to, &mut events)?;
             }
             Reader::Document(document) => {
                 if !document.read(&mut file, now.size, &mut events)? {
@@ -179,6 +192,7 @@ fn log(
     tail: &mut Tail,
     file: &mut fs::File,
     anew: bool,
+    skip_to: u64,
     events: &mut Vec<Event<'static>>,
 ) -> io::Result<bool> {
     let restarted = anew && tail.offset() > 0;
@@ -198,11 +212,16 @@ fn log(
     loop {
         // The clone for fetching shares its position with this one.
         file.seek(SeekFrom::Start(tail.offset()))?;
-        let count = file.read(&mut chunk)?;
+        let told = skip_to.saturating_sub(tail.offset());
+        let most = if told > 0 { usize::try_from(told).unwrap_or(CHUNK).min(CHUNK) } else { CHUNK };
+        let count = file.read(chunk.get_mut(..most).unwrap_or_default())?;
         if count == 0 {
             break;
         }
         tail.feed(chunk.get(..count).unwrap_or_default(), fetch, events);
+        if told > 0 {
+            events.clear();
+        }
         if !restarted && !events.is_empty() && tail.offset() - begun >= AT_ONCE {
             return Ok(true);
         }
