@@ -1,5 +1,7 @@
 //! The arguments. One file for each command is in `cli/`.
 
+mod rehearse;
+
 use crate::config::Config;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -13,9 +15,13 @@ pub struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Rehearse(rehearse::Rehearse),
+}
 
 /// Runs the command that the arguments name.
 pub fn run(args: &Args, _config: &Config) -> anyhow::Result<ExitCode> {
-    match args.command {}
+    match &args.command {
+        Command::Rehearse(rehearse) => rehearse.run(),
+    }
 }
