@@ -3,7 +3,10 @@
 //! Everything that a command needs and that is not in the clone is fetched by the command itself, into
 //! `target/`, so that a fresh machine needs nothing done by hand.
 
+mod bench;
 mod check;
+mod matrix;
+mod record;
 mod shell;
 mod test;
 
@@ -20,6 +23,16 @@ struct Args {
 enum Task {
     /// Formatting, lints, documentation, licences: all that is checked without running the code
     Check,
+    /// Figures, each beside what it is compared with, measured in the same minute
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    /// The suite over all versions of the Gemini CLI: version by boundary
+    Matrix {
+        /// Versions instead of the pinned ones
+        versions: Vec<String>,
+    },
+    /// What versions of the Gemini CLI print and write, as files
+    Record(record::Record),
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -30,7 +43,10 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().task {
+        Task::Bench(bench) => bench::run(&bench),
         Task::Check => check::run(),
+        Task::Matrix { versions } => matrix::run(&versions),
+        Task::Record(record) => record::run(&record),
         Task::Test { rest } => test::run(&rest),
     }
 }

@@ -184,11 +184,9 @@ fn check(scripts: &[PathBuf]) -> anyhow::Result<ExitCode> {
         match read(path) {
             Ok(script) => {
                 let about = script.about().map(|about| format!(": {about}")).unwrap_or_default();
-                report::note(&format!(
-                    "{} is right, {} rules{about}",
-                    path.display(),
-                    script.rules()
-                ));
+                let rules = if script.rules() == 1 { "rule" } else { "rules" };
+                let (path, count) = (path.display(), script.rules());
+                report::note(&format!("{path} is right, {count} {rules}{about}"));
             }
             Err(error) if first.is_none() => first = Some(error),
             Err(error) => report::warn(&error.to_string()),

@@ -206,7 +206,7 @@ impl Check<'_> {
         pause: Duration,
     ) -> Option<Item> {
         let span = if item.span().is_empty() { reply.clone() } else { item.span() };
-        let item = item.into_inner();
+        let wire::Item(item) = item.into_inner();
         let kinds = [
             item.text.is_some(),
             item.thought.is_some(),
@@ -264,7 +264,7 @@ impl Check<'_> {
     }
 
     /// Keys that belong to another kind of piece.
-    fn belongings(&mut self, span: &Range<usize>, item: &wire::Item) {
+    fn belongings(&mut self, span: &Range<usize>, item: &wire::Piece) {
         let says = item.text.is_some() || item.thought.is_some();
         if !says && let Some(split) = &item.split {
             self.wrong(split.span(), "`split` belongs to `text` and `thought`");

@@ -2,7 +2,7 @@
 
 use super::{Cut, Split, Trial, Usage};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -45,10 +45,33 @@ pub(super) struct Rule {
     pub(super) pause: Option<Pause>,
 }
 
-/// One piece of a reply: exactly one of the first eight keys, and what belongs to it.
+/// One piece of a reply: a bare string is a text.
+#[derive(Debug)]
+pub(super) struct Item(pub(super) Piece);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Item;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or a table such as { call = \"read_file\" }")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Item, E> {
+                Ok(Item::from(text.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Item, A::Error> {
+                Piece::deserialize(de::value::MapAccessDeserializer::new(map)).map(Item)
+            }
+        }
+        from.deserialize_any(Read)
+    }
+}
+
+/// A piece of a reply: exactly one of the first eight keys, and what belongs to it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Item {
+pub(super) struct Piece {
     pub(super) text: Option<Spanned<OneOrMany<String>>>,
     pub(super) thought: Option<Spanned<OneOrMany<String>>>,
     pub(super) call: Option<Spanned<String>>,
@@ -69,7 +92,8 @@ pub(super) struct Item {
 impl From<String> for Item {
     fn from(text: String) -> Self {
         let length = text.len();
-        Self { text: Some(Spanned::new(0..length, OneOrMany(vec![text]))), ..Self::default() }
+        let text = Some(Spanned::new(0..length, OneOrMany(vec![text])));
+        Self(Piece { text, ..Piece::default() })
     }
 }
 

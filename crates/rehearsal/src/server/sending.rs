@@ -11,11 +11,14 @@ use futures::stream;
 use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// So many pieces of what was said are written down; a benchmark says more.
 const WRITTEN_DOWN: usize = 1000;
+
+/// How long it takes for what was said to be on the wire.
+const FLUSHED: Duration = Duration::from_millis(2);
 
 /// The note on a reply: it is written when it is dropped, so none is missing whatever happens to the connection.
 #[derive(Debug)]
@@ -126,6 +129,8 @@ impl Sending {
                 Some(Step::Stall) => self.stop.cancelled().await,
                 Some(Step::Lost) => {
                     self.note.ended = Ended::Cut;
+                    // What was said before is sent while this waits; an error would take it along.
+                    tokio::time::sleep(FLUSHED).await;
                     return Next::Broken;
                 }
                 None => {
@@ -141,9 +146,10 @@ impl Sending {
         let body = stream::unfold(Some(self), |sending| async {
             let mut sending = sending?;
             match sending.next().await {
-                Next::Chunk(chunk) => {
-                    Some((Ok(Bytes::from(format!("data: {chunk}\r\n\r\n"))), Some(sending)))
-                }
+                Next::Chunk(chunk) => Some((
+                    Ok(Bytes::from(format!("data: {}\r\n\r\n", on_one_line(&chunk)))),
+                    Some(sending),
+                )),
                 Next::Raw(raw) => Some((Ok(Bytes::from(raw)), Some(sending))),
                 Next::Broken => Some((Err(broken()), None)),
                 Next::End => None,
@@ -157,9 +163,10 @@ impl Sending {
         let body = stream::unfold((Some(self), "["), |(sending, before)| async move {
             let mut sending = sending?;
             match sending.next().await {
-                Next::Chunk(chunk) => {
-                    Some((Ok(Bytes::from(format!("{before}{chunk}"))), (Some(sending), ",\r\n")))
-                }
+                Next::Chunk(chunk) => Some((
+                    Ok(Bytes::from(format!("{before}{}", on_one_line(&chunk)))),
+                    (Some(sending), ",\r\n"),
+                )),
                 Next::Raw(raw) => {
                     Some((Ok(Bytes::from(format!("{before}{raw}"))), (Some(sending), "")))
                 }
@@ -186,6 +193,15 @@ impl Sending {
         };
         ([(header::CONTENT_TYPE, "application/json")], body).into_response()
     }
+}
+
+/// Google's JSON escapes the two line ends that JSON does not ask to escape, and its own client relies on it.
+fn on_one_line(chunk: &Value) -> String {
+    let text = chunk.to_string();
+    if !text.contains(['\u{2028}', '\u{2029}']) {
+        return text;
+    }
+    text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 fn broken() -> io::Error {

@@ -1,0 +1,17 @@
+//! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
+
+mod rehearsal;
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
+    Rehearsal,
+}
+
+pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
+    match bench {
+        Bench::Rehearsal => rehearsal::run(),
+    }
+}
