@@ -1,6 +1,7 @@
 //! `cargo xtask record`: what a version of the CLI prints and writes, as files, so that a release becomes a diff.
 
 mod agent;
+mod hooks;
 mod screen;
 
 use crate::shell::say;
@@ -34,7 +35,7 @@ pub(crate) fn run(record: &Record) -> anyhow::Result<()> {
     for version in versions {
         let cli = Cli::install(&version)?;
         let home = to.join(&version);
-        for part in ["headless", "sessions", "acp", "tui"] {
+        for part in ["headless", "sessions", "acp", "tui", "hooks"] {
             fs::create_dir_all(home.join(part))?;
         }
         for (name, script) in &chosen {
@@ -61,6 +62,7 @@ async fn scenario(cli: &Cli, name: &str, script: &Script, home: &Path) -> anyhow
     let trial = script.trial().context("the scenario has a trial")?;
     headless(cli, name, script, trial, home).await?;
     agent::record(cli, name, script, home).await?;
+    hooks::record(cli, name, script, home).await?;
     screen::record(cli, name, script, home).await
 }
 

@@ -21,10 +21,7 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
 
 /// The versions of the CLI that the tests run, once, into the target directory.
 fn install() -> anyhow::Result<()> {
-    let missing: Vec<&str> =
-        ["node", "npm", "tmux"].into_iter().filter(|name| !present(name)).collect();
-    // tmux answers to `-V` only; the tests in a terminal say so themselves where it is missing.
-    let missing: Vec<&str> = missing.into_iter().filter(|name| *name != "tmux").collect();
+    let missing: Vec<&str> = ["node", "npm"].into_iter().filter(|name| !present(name)).collect();
     if !missing.is_empty() {
         let text = format!("{} not found: {NEEDED}", missing.join(" and "));
         anyhow::ensure!(!in_ci(), "{text}");

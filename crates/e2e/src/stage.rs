@@ -194,14 +194,14 @@ pub struct Line {
     pub dir: &'static str,
     /// Seconds since the agent was started.
     pub t: f64,
-    /// The message.
-    pub msg: Value,
+    /// The line as it was, without its end.
+    pub text: String,
 }
 
 impl Acp {
-    fn note(&mut self, dir: &'static str, msg: Value) {
+    fn note(&mut self, dir: &'static str, text: String) {
         let t = (self.since.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
-        self.log.push(Line { dir, t, msg });
+        self.log.push(Line { dir, t, text });
     }
 
     /// What the agent complained about so far.
@@ -213,7 +213,7 @@ impl Acp {
     pub async fn send(&mut self, message: Value) -> anyhow::Result<()> {
         self.stdin.write_all(format!("{message}\n").as_bytes()).await?;
         self.stdin.flush().await?;
-        self.note("out", message);
+        self.note("out", message.to_string());
         Ok(())
     }
 
@@ -221,8 +221,9 @@ impl Acp {
     pub async fn receive(&mut self) -> anyhow::Result<Option<Value>> {
         let next = async {
             while let Some(line) = self.lines.next_line().await? {
-                if let Ok(message) = serde_json::from_str::<Value>(&line) {
-                    self.note("in", message.clone());
+                let message = serde_json::from_str::<Value>(&line);
+                self.note("in", line);
+                if let Ok(message) = message {
                     return Ok(Some(message));
                 }
             }

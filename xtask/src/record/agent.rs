@@ -1,6 +1,6 @@
 //! The ACP side of a recording: every message with its direction and its time.
 
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Acp, Cli, Line, Stage};
 use pollux_rehearsal::Script;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub(super) async fn record(
     let turn = tokio::time::timeout(LONGEST_TURN, conversation(&stage, &mut agent, &prompt)).await;
     let mut text = String::new();
     for line in &agent.log {
-        writeln!(text, "{}", json!({ "dir": line.dir, "t": line.t, "msg": line.msg }))?;
+        writeln!(text, "{}", written(line))?;
     }
     if !matches!(turn, Ok(Ok(()))) {
         let why = turn.map_or_else(
@@ -41,12 +41,18 @@ pub(super) async fn record(
     Ok(())
 }
 
+/// The message stands in the file as it was, its order of keys too.
+fn written(line: &Line) -> String {
+    let (dir, t) = (line.dir, line.t);
+    if serde_json::from_str::<Value>(&line.text).is_ok() {
+        format!(r#"{{"dir":"{dir}","t":{t},"msg":{}}}"#, line.text)
+    } else {
+        json!({ "dir": dir, "t": t, "raw": line.text }).to_string()
+    }
+}
+
 /// One prompt; every question is answered with "once".
-async fn conversation(
-    stage: &Stage,
-    agent: &mut pollux_e2e::Acp,
-    prompt: &str,
-) -> anyhow::Result<()> {
+async fn conversation(stage: &Stage, agent: &mut Acp, prompt: &str) -> anyhow::Result<()> {
     let hello = json!({
         "protocolVersion": 1,
         "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
