@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "xtask talks to a person")]
 
 use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -94,8 +95,8 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ended = self.child.kill();
+        // Asked, not killed, so that it takes its temporary files along. It may have ended by itself.
+        let _ended = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _reaped = self.child.wait();
     }
 }

@@ -1,12 +1,20 @@
 //! A stream in an outline that is the same in every run: no times, no ids, no paths.
 
 use crate::stage::Ran;
+use regex::Regex;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Texts longer than this are shown by their ends and their length.
 const LONGEST_TEXT: usize = 400;
+
+/// Where JSON is broken is told in the words of the Node.js that runs the CLI.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"in JSON at position \d+( \(line \d+ column \d+\))?")
+        .expect("the pattern is a constant")
+});
 
 /// One line for each event, and the exit code. Text deltas are joined, since where they are cut is shown by their count.
 pub fn outline(ran: &Ran, workspace: &Path) -> String {
@@ -25,7 +33,8 @@ pub fn outline(ran: &Ran, workspace: &Path) -> String {
     flush(&mut text, &mut lines);
     let code = ran.code.map_or("by a signal".to_owned(), |code| code.to_string());
     lines.push(format!("exit {code}"));
-    lines.join("\n").replace(&workspace.display().to_string(), "[workspace]")
+    let text = lines.join("\n").replace(&workspace.display().to_string(), "[workspace]");
+    PLACE.replace_all(&text, "in JSON").into_owned()
 }
 
 fn flush(text: &mut (String, usize), lines: &mut Vec<String>) {

@@ -2,7 +2,7 @@
 
 use crate::ask::{Ask, Asks, ToolResult};
 use crate::own;
-use crate::script::{Answer, Item, Pattern, Refused, Rule, Script, Stream, Usage};
+use crate::script::{Answer, Item, Pattern, Rule, Script, Stream, Usage};
 use crate::tools;
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -171,9 +171,7 @@ fn filled_words(
 
 fn fill(answer: &Answer, ask: &Ask, words: &BTreeMap<String, String>) -> Answer {
     match answer {
-        Answer::Error(refused) => {
-            Answer::Error(Refused { body: fill_text(&refused.body, words), ..refused.clone() })
-        }
+        Answer::Error(refused) => Answer::Error(refused.clone()),
         Answer::Stream(stream) => {
             let items = stream.items.iter().map(|item| fill_item(item, ask, words)).collect();
             Answer::Stream(Stream { items, finish: stream.finish.clone(), usage: stream.usage })

@@ -1,6 +1,8 @@
 //! A private home for the CLI, and the environment that sends it there and to the rehearsal.
 
 use serde_json::{Value, json};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tempfile::TempDir;
@@ -16,7 +18,10 @@ pub struct Home {
 impl Home {
     /// A new home that is removed with this value.
     pub fn temporary() -> io::Result<Self> {
-        let temporary = tempfile::Builder::new().prefix("pollux-home-").tempdir()?;
+        let mut builder = tempfile::Builder::new();
+        // Conversations are nobody else's business.
+        builder.prefix("pollux-home-").permissions(Permissions::from_mode(0o700));
+        let temporary = builder.tempdir()?;
         let home = Self { path: temporary.path().canonicalize()?, temporary: Some(temporary) };
         home.furnish()?;
         Ok(home)

@@ -133,7 +133,7 @@ impl Journal {
         self.turns().iter().map(|body| Ask::read("", body, true).prompt).collect()
     }
 
-    /// What the tools gave back, each result once: tool and text.
+    /// What the tools gave back, tool and text, as often as it was sent.
     pub fn results(&self) -> Vec<(String, String)> {
         let results = |body: &Value| Ask::read("", body, true).results;
         self.turns().iter().flat_map(results).map(|result| (result.tool, result.text)).collect()

@@ -1,5 +1,6 @@
 //! The real CLI as an ACP agent on raw pipes, in every version, against scripts of the library.
 
+use crate::rehearsal::paths;
 use pollux_e2e::{Acp, Cli, Stage};
 use serde_json::{Value, json};
 
@@ -77,4 +78,41 @@ fn once(message: &Value) -> String {
     let options = message["params"]["options"].as_array().unwrap();
     let option = options.iter().find(|option| option["kind"] == "allow_once").unwrap();
     option["optionId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_gateway_is_answered_at_its_own_address() {
+    for cli in Cli::all().unwrap() {
+        let stage = Stage::with(&cli, "greeting").await.unwrap();
+        let mut agent = stage.acp(&[]).unwrap();
+        let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        agent.call(1, "initialize", hello).await.unwrap();
+        let address = format!("{}/gateway", stage.rehearsal().url());
+        let gateway =
+            json!({ "gateway": { "baseUrl": address, "headers": { "x-tenant": "castor" } } });
+        let (answer, _) = agent
+            .call(2, "authenticate", json!({ "methodId": "gateway", "_meta": gateway }))
+            .await
+            .unwrap();
+        assert!(answer.get("error").is_none(), "{} {answer}", cli.version());
+        let place = json!({ "cwd": stage.workspace(), "mcpServers": [] });
+        let (answer, _) = agent.call(3, "session/new", place).await.unwrap();
+        let id =
+            answer["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+        let (_, updates) = agent.call(4, "session/prompt", prompt(&id, "hello")).await.unwrap();
+        assert_eq!(
+            texts(&updates, "agent_message_chunk"),
+            "Hello from the scripted model.",
+            "{}",
+            cli.version()
+        );
+        let paths = paths(stage.rehearsal());
+        assert!(
+            paths.iter().all(|path| path.starts_with("/gateway/")),
+            "{} {paths:?}",
+            cli.version()
+        );
+        drop(agent);
+        stage.close().await;
+    }
 }

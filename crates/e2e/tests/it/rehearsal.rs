@@ -1,7 +1,7 @@
 //! What the model was told, recording and replaying, and what is left behind: with the real CLI, in every version.
 
 use pollux_e2e::{Cli, Stage, outline, repository, script};
-use pollux_rehearsal::{Home, Options, Rehearsal, Script};
+use pollux_rehearsal::{Entry, Event, Home, Options, Rehearsal, Script};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -98,4 +98,47 @@ async fn sessions_are_written_into_the_private_home() {
         assert!(projects.contains_key(&workspace), "{} {projects:?}", cli.version());
         stage.close().await;
     }
+}
+
+#[tokio::test]
+async fn the_other_version_of_the_api_is_answered_too() {
+    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    let stage = Stage::with(&cli, "greeting").await.unwrap();
+    let mut command = stage.command(&["-p", "hello", "--output-format", "stream-json"]);
+    let ran = command.env("GOOGLE_GENAI_API_VERSION", "v1").output().await.unwrap();
+    assert!(String::from_utf8_lossy(&ran.stdout).contains("scripted model."), "{ran:?}");
+    let paths = paths(stage.rehearsal());
+    assert!(paths.iter().all(|path| path.starts_with("/v1/models/")), "{paths:?}");
+    stage.close().await;
+}
+
+/// The addresses that were asked.
+pub(crate) fn paths(rehearsal: &Rehearsal) -> Vec<String> {
+    let path = |entry: Entry| match entry.event {
+        Event::Request { path, .. } => Some(path),
+        Event::Reply { .. } => None,
+    };
+    rehearsal.journal().entries().into_iter().filter_map(path).collect()
+}
+
+#[tokio::test]
+async fn sessions_side_by_side_do_not_disturb_each_other() {
+    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    let stage = Stage::with(&cli, "error-500").await.unwrap();
+    let others = ["one", "two"].map(|name| stage.workspace().join(name));
+    let runs = others.map(|directory| {
+        fs::create_dir(&directory).unwrap();
+        let mut command = stage.command(&["-p", "stumble", "--output-format", "stream-json"]);
+        command.current_dir(directory);
+        async move { String::from_utf8(command.output().await.unwrap().stdout).unwrap() }
+    });
+    let [one, two] = runs;
+    let (one, two) = tokio::join!(one, two);
+    for said in [one, two] {
+        assert!(said.contains("An answer after the error."), "{said}");
+    }
+    // Each of them had its own first time.
+    let rules = stage.rehearsal().journal().rules();
+    assert_eq!(rules.iter().filter(|rule| *rule == "rule 1").count(), 2, "{rules:?}");
+    stage.close().await;
 }

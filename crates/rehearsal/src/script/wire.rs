@@ -89,6 +89,26 @@ pub(super) struct Piece {
     pub(super) exact: bool,
 }
 
+impl Piece {
+    /// Whether it is exactly one kind of piece; a pause may also stand between the chunks of a text.
+    pub(super) fn is_one_thing(&self) -> bool {
+        let says = [self.text.is_some(), self.thought.is_some()];
+        let others = [
+            self.call.is_some(),
+            self.raw.is_some(),
+            self.chunk.is_some(),
+            self.cut.is_some(),
+            self.stall.is_some(),
+        ];
+        let count = |kinds: &[bool]| kinds.iter().filter(|kind| **kind).count();
+        match (count(&says), count(&others)) {
+            (1, 0) => true,
+            (0, others) => others + usize::from(self.pause.is_some()) == 1,
+            _ => false,
+        }
+    }
+}
+
 impl From<String> for Item {
     fn from(text: String) -> Self {
         let length = text.len();

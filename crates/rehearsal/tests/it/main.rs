@@ -6,3 +6,4 @@ mod library;
 mod record;
 mod scripts;
 mod stopping;
+mod versions;

@@ -105,6 +105,12 @@ fn values_of_the_wrong_kind_say_what_is_wanted() {
         ),
         ("[[rule]]\nreply = [{ cut = 'deep' }]\n", (2, 18), "`half` or `lost`"),
         ("[[rule]]\nreply = [{ chunk = '{' }]\n", (2, 20), "`chunk` is not JSON"),
+        (
+            "[[rule]]\nreply = [{ call = 'x', pause = '1s' }]\n",
+            (2, 10),
+            "a piece of a reply is one of",
+        ),
+        ("[[rule]]\nreply = [{ text = 'x', repeat = 0 }]\n", (2, 33), "`repeat` counts from 1"),
         ("[[rule]]\nreply = [7]\n", (2, 10), "a text, or a table"),
         ("[default]\nprompt = 'x'\nreply = 'y'\n", (2, 10), "has no conditions"),
         ("about = 'nothing'\n", (1, 1), "the script has no rule"),
