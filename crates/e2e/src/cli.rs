@@ -91,7 +91,7 @@ impl Cli {
 
 /// Into a directory beside it, then renamed: a broken install is never taken for a whole one.
 fn download(version: &str, home: &Path) -> anyhow::Result<()> {
-    let half = home.with_extension("half");
+    let half = home.with_file_name(format!("{version}.half"));
     if half.exists() {
         fs::remove_dir_all(&half)?;
     }
