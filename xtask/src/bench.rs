@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
 mod data;
+mod rehearsal;
 mod table;
 mod transcripts;
 
@@ -10,10 +11,13 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
     Transcripts,
+    /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
+    Rehearsal,
 }
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Transcripts => transcripts::run(),
+        Bench::Rehearsal => rehearsal::run(),
     }
 }

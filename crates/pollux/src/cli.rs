@@ -1,6 +1,7 @@
 //! The arguments. One file for each command is in `cli/`.
 
 mod capabilities;
+mod rehearse;
 mod sessions;
 mod translate;
 
@@ -27,6 +28,7 @@ enum Command {
     Translate(translate::Translate),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
+    Rehearse(rehearse::Rehearse),
 }
 
 /// Runs the command that the arguments name.
@@ -35,5 +37,6 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
         Command::Capabilities(command) => capabilities::run(&command),
+        Command::Rehearse(rehearse) => rehearse.run(),
     }
 }

@@ -26,6 +26,7 @@ mod whole;
 mod wire;
 
 pub use diagnostic::Diagnostic;
+pub use entry::is_context;
 pub use follow::events;
 pub use replay::Meta;
 pub use whole::{Format, Transcript, text};

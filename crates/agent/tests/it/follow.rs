@@ -202,7 +202,11 @@ fn a_long_log_is_not_read_again_for_what_is_new() {
     let long: Vec<Value> =
         (0..50).map(|at| user(&format!("l{at}"), &"x".repeat(100 << 10))).collect();
     append(&path, &log(&long));
-    assert_eq!(follow.poll().len(), 50);
+    let mut events = follow.poll();
+    while follow.is_behind() {
+        events.extend(follow.poll());
+    }
+    assert_eq!(events.len(), 50);
     // Were the old part read again, this would be told of.
     let mut file = fs::File::options().write(true).open(&path).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod hostile;
+mod rehearse;
 mod render;
 mod sessions;
 mod user;

@@ -33,13 +33,10 @@ pub struct Digest {
     /// SHA-256 of the project's path.
     pub project_hash: Option<String>,
     /// `main` or `subagent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// What it is about, in the model's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The first words that a person wrote: of those that stand, or, where none stands, of all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_words: Option<String>,
     /// The first start, in milliseconds since 1970.
     pub started_at: Option<i64>,
@@ -54,17 +51,14 @@ pub struct Digest {
     /// True where a person had said something that was taken back before an answer came: a prompt that failed.
     pub taken_back: bool,
     /// The model of the newest answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What the newest answer left in the model's context, in tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
     /// What was spent, by quarter of an hour and model: each answer once, whether or not it still stands.
     pub spent: Vec<Spent>,
     /// The calls of each tool, each call once.
     pub tools: BTreeMap<String, Calls>,
     /// What was skipped, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -197,6 +197,18 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
     }
 }
 
+/// True where a text is nothing but context that the CLI wrote in the person's name.
+///
+/// ```
+/// use pollux_agent::gemini::transcript::is_context;
+///
+/// assert!(is_context("<session_context>\nToday is Sunday.\n</session_context>"));
+/// assert!(!is_context("<hook_context>be brief</hook_context> hello"));
+/// ```
+pub fn is_context(text: &str) -> bool {
+    !text.trim().is_empty() && without_context(text).is_empty()
+}
+
 /// The text without the context that the CLI put in front of it, trimmed.
 fn without_context(text: &str) -> &str {
     let mut rest = text.trim();

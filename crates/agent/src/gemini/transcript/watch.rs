@@ -73,6 +73,9 @@ impl Watch {
     /// Waits for something new, at most until `deadline`.
     pub fn next(&mut self, deadline: Instant) -> Vec<(PathBuf, Vec<Event<'static>>)> {
         loop {
+            if self.follows.values().any(Follow::is_behind) {
+                return self.poll_now();
+            }
             let fallback = self.looked_at + FALLBACK;
             let wait = fallback.min(deadline).saturating_duration_since(Instant::now());
             let told = match self.changed.recv_timeout(wait) {
