@@ -135,10 +135,9 @@ impl Part<'_> {
             return text.is_none();
         }
         let blobs = [&self.inline_data, &self.file_data];
-        self.function_response.is_some()
-            || (text.is_none_or(|text| text.is_blank())
-                && !blobs.into_iter().flatten().any(|blob| blob.read)
-                && self.executable_code.or(self.code_execution_result).is_none())
+        text.is_none_or(|text| text.is_blank())
+            && !blobs.into_iter().flatten().any(|blob| blob.read)
+            && self.executable_code.or(self.code_execution_result).is_none()
     }
 }
 

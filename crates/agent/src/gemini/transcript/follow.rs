@@ -4,11 +4,10 @@
 //! seconds in case the file system does not.
 
 use super::document::unmarked;
-use super::replay::Meta;
 use super::seen::{Fetch, fingerprint};
-use super::tail::{Tail, event};
+use super::tail::{Session, Tail, event};
 use super::whole::{Format, Transcript, text};
-use crate::model::{At, Event, EventKind, Level, Message, Rewrite, Text};
+use crate::model::{Event, EventKind, Level, Message, Rewrite, Text};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -241,7 +240,7 @@ fn log(
 #[derive(Debug, Default)]
 struct Document {
     told: HashMap<String, u64>,
-    meta: Meta,
+    session: Session,
     epoch: u64,
     warned: bool,
 }
@@ -269,25 +268,9 @@ impl Document {
             events.push(event(EventKind::Notice { level: Level::Warning, text }));
         }
         let transcript = Transcript::read(&text);
-        self.session(transcript.meta(), events);
+        self.session.tell(transcript.meta(), events);
         self.compare(transcript.messages(), events);
         Ok(true)
-    }
-
-    fn session(&mut self, meta: &Meta, events: &mut Vec<Event<'static>>) {
-        if let (None, Some(id)) = (&self.meta.session_id, &meta.session_id) {
-            events.push(event(EventKind::SessionStarted {
-                session_id: Text::from(id.clone()),
-                project_hash: meta.project_hash.clone().map(Text::from),
-                started_at: meta.started_at.map(At),
-                kind: meta.kind.clone().map(Text::from),
-            }));
-        }
-        if self.meta.summary != meta.summary {
-            let title = Text::from(meta.summary.clone().unwrap_or_default());
-            events.push(event(EventKind::SessionChanged { title }));
-        }
-        self.meta = meta.clone();
     }
 
     fn compare<'a>(
@@ -346,7 +329,7 @@ pub fn events(bytes: &[u8]) -> Vec<Event<'static>> {
         Format::Json => {
             let transcript = Transcript::read(&whole);
             let mut document = Document::default();
-            document.session(transcript.meta(), &mut events);
+            document.session.tell(transcript.meta(), &mut events);
             document.compare(transcript.messages(), &mut events);
             for diagnostic in transcript.diagnostics() {
                 let line = diagnostic.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);

@@ -2,7 +2,7 @@
 //! again by its place, so that memory does not grow with the content.
 
 use super::links::Links;
-use super::replay::{Change, Replay};
+use super::replay::{Change, Meta, Replay};
 use super::seen::{Fetch, Place, Seen, fingerprint};
 use crate::model::{At, Event, EventKind, Rewrite, Source, Text};
 use std::collections::HashMap;
@@ -22,8 +22,7 @@ pub(super) struct Tail {
     told: HashMap<String, u64>,
     /// True while a file is read that took the place of another: what is new in it is told at its end.
     anew: bool,
-    started: bool,
-    title: Option<String>,
+    session: Session,
     epoch: u64,
 }
 
@@ -38,8 +37,7 @@ impl Tail {
         *self = Self {
             told: std::mem::take(&mut self.told),
             anew: true,
-            started: self.started,
-            title: self.title.take(),
+            session: std::mem::take(&mut self.session),
             epoch: self.epoch,
             ..Self::default()
         };
@@ -116,7 +114,7 @@ impl Tail {
             }
             _ => fetch(range),
         };
-        self.session(events);
+        self.session.tell(&self.replay.meta, events);
         match change {
             Change::Nothing => {}
             Change::Message(_) | Change::Messages(_) if self.anew => {}
@@ -130,25 +128,6 @@ impl Tail {
         }
         self.replay.diagnostics.clear();
         self.replay.lost.clear();
-    }
-
-    /// What the session as a whole has become.
-    fn session(&mut self, events: &mut Vec<Event<'static>>) {
-        let meta = &self.replay.meta;
-        if let Some(id) = meta.session_id.as_ref().filter(|_| !self.started) {
-            self.started = true;
-            events.push(event(EventKind::SessionStarted {
-                session_id: Text::from(id.clone()),
-                project_hash: meta.project_hash.clone().map(Text::from),
-                started_at: meta.started_at.map(At),
-                kind: meta.kind.clone().map(Text::from),
-            }));
-        }
-        if meta.summary != self.title {
-            self.title.clone_from(&meta.summary);
-            let title = Text::from(meta.summary.clone().unwrap_or_default());
-            events.push(event(EventKind::SessionChanged { title }));
-        }
     }
 
     /// Messages that were told of are no longer part of the conversation.
@@ -220,6 +199,33 @@ impl Tail {
             Ok(None) => gone.extend(self.told.remove_entry(id).map(|(id, _)| id)),
             // The file was taken away while it was read; whoever follows it will see that next.
             Err(_) => {}
+        }
+    }
+}
+
+/// What was told of a session as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    started: bool,
+    title: Option<String>,
+}
+
+impl Session {
+    /// Tells what it has become.
+    pub(super) fn tell(&mut self, meta: &Meta, events: &mut Vec<Event<'static>>) {
+        if let Some(id) = meta.session_id.as_ref().filter(|_| !self.started) {
+            self.started = true;
+            events.push(event(EventKind::SessionStarted {
+                session_id: Text::from(id.clone()),
+                project_hash: meta.project_hash.clone().map(Text::from),
+                started_at: meta.started_at.map(At),
+                kind: meta.kind.clone().map(Text::from),
+            }));
+        }
+        if meta.summary != self.title {
+            self.title.clone_from(&meta.summary);
+            let title = Text::from(meta.summary.clone().unwrap_or_default());
+            events.push(event(EventKind::SessionChanged { title }));
         }
     }
 }

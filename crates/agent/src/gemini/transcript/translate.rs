@@ -299,10 +299,8 @@ fn piece_said<'a>(piece: &Piece<'a>, folded: &Folded<'_, 'a>, blocks: &mut Vec<B
         }
         Piece::Part(part) => part,
     };
-    if let Some(response) = &part.function_response {
-        if folded.has_call(response) {
-            return true;
-        }
+    let told = part.function_response.as_ref().is_some_and(|response| folded.has_call(response));
+    if let Some(response) = part.function_response.as_ref().filter(|_| !told) {
         blocks.push(orphan(response));
     }
     if !part.is_thought() {
@@ -310,7 +308,7 @@ fn piece_said<'a>(piece: &Piece<'a>, folded: &Folded<'_, 'a>, blocks: &mut Vec<B
         blocks.extend(text.map(|text| Block::Text { text }));
         blocks.extend(attachment(part));
     }
-    false
+    told
 }
 
 /// A response to a call that is nowhere: what it says is kept.
