@@ -269,7 +269,7 @@ fn token_table(name: &'static str, report: &Report) -> Table {
         ("thoughts", Align::Right),
         ("tool", Align::Right),
         ("total", Align::Right),
-        ("", Align::Left),
+        ("", Align::Spare),
     ]);
     let largest = report.rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for keyed in &report.rows {
@@ -302,7 +302,7 @@ fn tool_table(rows: &[Keyed]) -> Table {
         ("calls", Align::Right),
         ("failed", Align::Right),
         ("cancelled", Align::Right),
-        ("", Align::Left),
+        ("", Align::Spare),
     ]);
     let largest = rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for Keyed { key, row } in rows {
