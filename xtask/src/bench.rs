@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
 mod data;
+mod rehearsal;
 mod table;
 mod transcripts;
 
@@ -8,12 +9,15 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
+    Rehearsal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
     Transcripts,
 }
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Rehearsal => rehearsal::run(),
         Bench::Transcripts => transcripts::run(),
     }
 }

@@ -6,7 +6,9 @@
 mod bench;
 mod check;
 mod home;
+mod matrix;
 mod measure;
+mod record;
 mod shell;
 mod test;
 
@@ -39,6 +41,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
+    /// The suite over all versions of the Gemini CLI: version by boundary
+    Matrix {
+        /// Versions instead of the pinned ones
+        versions: Vec<String>,
+    },
+    /// What versions of the Gemini CLI print and write, as files
+    Record(record::Record),
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -62,6 +71,8 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Check => check::run(),
         Task::Bench(bench) => bench::run(&bench),
         Task::Measure { command } => measure::run(&command),
+        Task::Matrix { versions } => matrix::run(&versions),
+        Task::Record(record) => record::run(&record),
         Task::Try { rest } => home::run(&rest),
         Task::Test { rest } => test::run(&rest),
     }

@@ -3,9 +3,10 @@
 #![expect(clippy::print_stderr, reason = "xtask talks to a person")]
 
 use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// The root of the repository, wherever the command was called from.
 pub(crate) fn root() -> PathBuf {
@@ -54,4 +55,48 @@ pub(crate) fn run_with(line: &str, env: &[(&str, &str)]) -> anyhow::Result<()> {
 /// A line for the person who waits.
 pub(crate) fn say(text: &str) {
     eprintln!("{text}");
+}
+
+/// Runs a command line in the root of the repository and gives all that it printed, whether or not it failed.
+pub(crate) fn capture_with(line: &str, env: &[(&str, &str)]) -> anyhow::Result<String> {
+    eprintln!("$ {line}");
+    let mut words = line.split_whitespace();
+    let program = words.next().context("an empty command line")?;
+    let mut command = Command::new(program);
+    command.args(words).envs(env.iter().copied()).current_dir(root()).stdin(Stdio::null());
+    let ran = command.output().with_context(|| format!("could not start `{program}`"))?;
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    Ok(format!("{out}{err}"))
+}
+
+/// A server that runs beside a measurement and ends with the value.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    child: Child,
+}
+
+impl Serving {
+    pub(crate) fn start(program: &Path, args: &[&str]) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let child =
+            command.spawn().with_context(|| format!("could not start {}", program.display()))?;
+        Ok(Self { child })
+    }
+
+    /// The first JSON object that it prints.
+    pub(crate) fn first_object(&mut self) -> anyhow::Result<serde_json::Value> {
+        let out = self.child.stdout.as_mut().context("its output was asked for")?;
+        let mut objects =
+            serde_json::Deserializer::from_reader(out).into_iter::<serde_json::Value>();
+        objects.next().context("it printed nothing")?.context("it printed something else")
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // Asked, not killed, so that it takes its temporary files along. It may have ended by itself.
+        let _ended = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _reaped = self.child.wait();
+    }
 }

@@ -1,9 +1,11 @@
 //! All tests: the same command for a newcomer and for CI.
 
 use crate::shell::{self, present, say};
+use pollux_e2e::{Cli, NEEDED, in_ci};
 
 pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     let rest = rest.join(" ");
+    install()?;
     if present("cargo-nextest") {
         shell::run(&format!("cargo nextest run --workspace --locked {rest}"))?;
     } else {
@@ -13,6 +15,21 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     if rest.is_empty() {
         // The examples in the documentation are tests as well; nextest does not run them.
         shell::run("cargo test --workspace --locked --doc")?;
+    }
+    Ok(())
+}
+
+/// The versions of the CLI that the tests run, once, into the target directory.
+fn install() -> anyhow::Result<()> {
+    let missing: Vec<&str> = ["node", "npm"].into_iter().filter(|name| !present(name)).collect();
+    if !missing.is_empty() {
+        let text = format!("{} not found: {NEEDED}", missing.join(" and "));
+        anyhow::ensure!(!in_ci(), "{text}");
+        say(&format!("\n*** NOT TESTED with the real Gemini CLI ***\n*** {text} ***\n"));
+        return Ok(());
+    }
+    for cli in Cli::all()? {
+        say(&format!("Gemini CLI {} is at {}", cli.version(), cli.program().display()));
     }
     Ok(())
 }

@@ -1,3 +1,19 @@
-//! Helpers for the tests that need more than one crate.
+//! The stage for tests with the real Gemini CLI: pinned versions, a workspace, a private home, a rehearsal.
+//!
+//! [`Cli::all`] installs what is missing and gives the versions. A [`Stage`] has one of them, a script and an empty
+//! workspace; it runs the CLI headless, as an ACP agent, or in a terminal. [`wait_for`] is how a test waits.
 
+mod cli;
 pub mod home;
+mod place;
+mod stage;
+mod stream;
+mod terminal;
+mod wait;
+
+pub use cli::{Cli, NEEDED, PINNED};
+pub use place::{in_ci, repository, script, scripts, target};
+pub use stage::{Acp, Line, Ran, Stage};
+pub use stream::outline;
+pub use terminal::Terminal;
+pub use wait::{wait_for, wait_until};

@@ -1,6 +1,7 @@
 //! The arguments. One file for each command is in `cli/`.
 
 mod capabilities;
+mod rehearse;
 mod sessions;
 mod translate;
 
@@ -25,6 +26,7 @@ enum Command {
     Sessions(sessions::Sessions),
     /// One recorded file as events, one JSON object on each line: for tests and bug reports
     Translate(translate::Translate),
+    Rehearse(rehearse::Rehearse),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
 }
@@ -34,6 +36,7 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
+        Command::Rehearse(rehearse) => rehearse.run(),
         Command::Capabilities(command) => capabilities::run(&command),
     }
 }

@@ -85,7 +85,8 @@ fn eprint_error(error: &anyhow::Error) {
 }
 
 fn find(error: &anyhow::Error) -> Option<&Trouble> {
-    error.chain().find_map(|cause| cause.downcast_ref())
+    // A trouble that was given as context is not an error of the chain by itself; only anyhow can look inside.
+    error.downcast_ref().or_else(|| error.chain().find_map(|cause| cause.downcast_ref()))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,4 +1,9 @@
-//! The tests of this crate, in one binary.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+//! The tests of this crate, in one binary. The modules are the boundaries of the CLI; `cargo xtask matrix` shows them
+//! as the columns of its table.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+mod acp;
+mod headless;
+mod rehearsal;
+mod terminal;
 mod tidy;

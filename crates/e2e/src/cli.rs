@@ -1,0 +1,133 @@
+//! The real Gemini CLI in pinned versions, installed from the npm registry into the target directory.
+
+use crate::place;
+use anyhow::{Context, bail};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The versions that every change is tested with: the last with single-JSON sessions, the middle of the JSONL age,
+/// the newest.
+pub const PINNED: [&str; 3] = ["0.34.0", "0.47.0", "0.61.0"];
+
+/// What to say where the CLI cannot be installed.
+pub const NEEDED: &str =
+    "the tests with the real Gemini CLI need Node.js 20 or newer with npm, and the npm registry";
+
+/// One installed version.
+#[derive(Debug, Clone)]
+pub struct Cli {
+    version: String,
+    program: PathBuf,
+}
+
+impl Cli {
+    /// The versions to test with: the pinned ones, and what `POLLUX_GEMINI_VERSIONS` adds.
+    pub fn versions() -> Vec<String> {
+        let only = place::only_versions();
+        if !only.is_empty() {
+            return only;
+        }
+        let mut all: Vec<String> = PINNED.map(str::to_owned).to_vec();
+        for added in place::added_versions() {
+            if !all.contains(&added) {
+                all.push(added);
+            }
+        }
+        all
+    }
+
+    /// All of them, installed if need be.
+    ///
+    /// Outside CI a machine without npm gives an empty list and a loud line: its other tests still count.
+    pub fn all() -> anyhow::Result<Vec<Self>> {
+        match Self::versions().iter().map(|version| Self::install(version)).collect() {
+            Err(error) if !place::in_ci() && !npm_is_here() => {
+                say(&format!("NOT TESTED: {NEEDED}\n{error:#}"));
+                Ok(Vec::new())
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// One version, installed if need be. Several processes may ask at once: one installs, the others wait.
+    pub fn install(version: &str) -> anyhow::Result<Self> {
+        let all = place::target().join("gemini-cli");
+        let home = all.join(version);
+        let cli =
+            Self { version: version.to_owned(), program: home.join("node_modules/.bin/gemini") };
+        if cli.program.exists() {
+            return Ok(cli);
+        }
+        fs::create_dir_all(&all)?;
+        let lock = File::create(all.join(format!("{version}.lock")))?;
+        lock.lock().context("could not wait for another install")?;
+        if !cli.program.exists() {
+            say(&format!("installing @google/gemini-cli@{version} into {}", home.display()));
+            download(version, &home)?;
+        }
+        Ok(cli)
+    }
+
+    /// Its version, as npm knows it.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The newest pinned version that is not newer: the one whose recorded behaviour this one should show.
+    pub fn like(&self) -> &'static str {
+        let number = |version: &str| -> Vec<u32> {
+            version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
+        };
+        let older = PINNED.into_iter().rev().find(|pinned| number(pinned) <= number(&self.version));
+        older.unwrap_or(PINNED[0])
+    }
+}
+
+/// Into a directory beside it, then renamed: a broken install is never taken for a whole one.
+fn download(version: &str, home: &Path) -> anyhow::Result<()> {
+    let half = home.with_extension("half");
+    if half.exists() {
+        fs::remove_dir_all(&half)?;
+    }
+    fs::create_dir_all(&half)?;
+    let package = format!("@google/gemini-cli@{version}");
+    let quiet = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
+    let ran = program("npm").args(quiet).arg("--prefix").arg(&half).arg(&package).output();
+    let ran = ran.with_context(|| format!("could not start npm: {NEEDED}"))?;
+    if !ran.status.success() {
+        bail!(
+            "npm could not install {package}: {NEEDED}\n{}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+    }
+    if home.exists() {
+        fs::remove_dir_all(home)?;
+    }
+    fs::rename(&half, home).context("could not move the install into its place")
+}
+
+fn npm_is_here() -> bool {
+    program("npm")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[expect(clippy::disallowed_methods, reason = "npm is waited for right here")]
+fn program(name: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(name);
+    command.stdin(Stdio::null());
+    command
+}
+
+#[expect(clippy::print_stderr, reason = "the person who runs the tests waits for this")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,196 @@
+//! `pollux rehearse`: a scripted model for the real Gemini CLI, with no key and no network.
+
+mod program;
+
+use crate::report;
+use crate::trouble::Trouble;
+use anyhow::Context;
+use clap::Args;
+use pollux_rehearsal::{Home, Options, Rehearsal, Script, StartError};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Rehearse: the real Gemini CLI against a scripted model, with no key and no network
+///
+/// With a program behind `--`, runs it in a private home against the model and passes its exit code on. Without one,
+/// prints the environment to use and serves until Ctrl-C. Scripts are TOML; docs/rehearsal.md is the reference.
+#[derive(Debug, Args)]
+pub(crate) struct Rehearse {
+    /// The script; with --check, any number of them
+    #[arg(required_unless_present = "record", value_name = "SCRIPT")]
+    scripts: Vec<PathBuf>,
+    /// Only say whether the scripts are right, with line and column if not
+    #[arg(long, conflicts_with_all = ["record", "program", "port", "journal", "home", "keep"])]
+    check: bool,
+    /// Pass everything on to this model, such as <https://generativelanguage.googleapis.com>, and write a script of it
+    #[arg(long, value_name = "UPSTREAM", requires = "to", conflicts_with = "scripts")]
+    record: Option<String>,
+    /// Where the recorded script goes
+    #[arg(long, value_name = "SCRIPT", requires = "record")]
+    to: Option<PathBuf>,
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Append every request and reply to this file, as JSONL
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    #[command(flatten)]
+    home: PrivateHome,
+    /// Print the environment as one JSON object
+    #[arg(long, conflicts_with = "program")]
+    json: bool,
+    /// The program to run, with its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+struct PrivateHome {
+    /// Use this directory as the private home, and keep it
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Keep the private home and say where it is
+    #[arg(long, conflicts_with = "home")]
+    keep: bool,
+}
+
+impl Rehearse {
+    /// Runs the command.
+    pub(crate) fn run(&self) -> anyhow::Result<ExitCode> {
+        if self.check {
+            return check(&self.scripts);
+        }
+        let threads =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        threads.context("could not start the threads of the rehearsal")?.block_on(self.perform())
+    }
+
+    async fn perform(&self) -> anyhow::Result<ExitCode> {
+        let rehearsal = self.start().await?;
+        let home = self.home.home.as_deref().map_or_else(Home::temporary, Home::at);
+        let home = home.context("could not make the private home")?;
+        let mut env = rehearsal.env(&home);
+        if self.record.is_some() {
+            // The real model wants the user's own key.
+            env.retain(|(name, _)| *name != "GEMINI_API_KEY");
+        }
+        let outcome = if self.program.is_empty() {
+            self.serve(&rehearsal, &env).await
+        } else {
+            program::run(&self.program, &env).await
+        };
+        rehearsal.stop().await;
+        if self.home.keep {
+            report::note(&format!("the private home is {}", home.keep().display()));
+        }
+        if let Some(to) = &self.to {
+            report::note(&format!("recorded to {}", to.display()));
+        }
+        outcome
+    }
+
+    async fn start(&self) -> anyhow::Result<Rehearsal> {
+        let options = Options { port: self.port, journal: self.journal.clone() };
+        let started = if let (Some(upstream), Some(to)) = (&self.record, &self.to) {
+            Rehearsal::record(upstream, to, options).await
+        } else {
+            Rehearsal::start_with(read(self.one()?)?, options).await
+        };
+        started.map_err(|error| {
+            let hint = match &error {
+                StartError::Listen { .. } => "leave `--port` out to take a free one",
+                StartError::Journal { .. } => "give `--journal` a file that can be written",
+                StartError::Record { .. } => {
+                    "UPSTREAM is an address such as https://generativelanguage.googleapis.com"
+                }
+            };
+            let trouble =
+                Trouble::failed("rehearsal_not_started", "the rehearsal did not start").hint(hint);
+            anyhow::Error::new(error).context(trouble)
+        })
+    }
+
+    fn one(&self) -> anyhow::Result<&Path> {
+        if let [script] = self.scripts.as_slice() {
+            return Ok(script);
+        }
+        let trouble = Trouble::refused("many_scripts", "a rehearsal has one script");
+        Err(trouble.hint("run a program behind `--`: pollux rehearse SCRIPT -- gemini …").into())
+    }
+
+    /// Prints the environment, then serves until it is told to stop.
+    async fn serve(
+        &self,
+        rehearsal: &Rehearsal,
+        env: &[(&str, String)],
+    ) -> anyhow::Result<ExitCode> {
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let mut terminated = signal(SignalKind::terminate())?;
+        if self.json {
+            let object: serde_json::Map<_, _> = env
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.as_str().into()))
+                .collect();
+            report::json(&object)?;
+        } else {
+            print_env(env)?;
+        }
+        report::note(&format!("the model listens at {}; Ctrl-C ends it", rehearsal.url()));
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Lines for a shell, which can be pasted or evaluated.
+fn print_env(env: &[(&str, String)]) -> io::Result<()> {
+    let mut out = report::raw();
+    writeln!(out, "unset {}", Home::UNSET.join(" "))?;
+    for (name, value) in env {
+        writeln!(out, "export {name}='{}'", value.replace('\'', r"'\''"))?;
+    }
+    out.flush()
+}
+
+fn read(path: &Path) -> anyhow::Result<Script> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        let message = format!("could not read the script {}", path.display());
+        anyhow::Error::new(error).context(Trouble::failed("script_unreadable", message))
+    })?;
+    text.parse().map_err(|wrongs: pollux_rehearsal::Wrongs| {
+        let place = |wrong: &pollux_rehearsal::Wrong| {
+            format!("\n  {}:{}:{}: {}", path.display(), wrong.line, wrong.column, wrong.message)
+        };
+        let places: String = wrongs.0.iter().map(place).collect();
+        let count = wrongs.0.len();
+        let what =
+            if count == 1 { "one thing is".to_owned() } else { format!("{count} things are") };
+        let message = format!("{what} wrong with the script (file:line:column){places}");
+        Trouble::refused("script_wrong", message)
+            .hint("docs/rehearsal.md is the reference for scripts")
+            .into()
+    })
+}
+
+fn check(scripts: &[PathBuf]) -> anyhow::Result<ExitCode> {
+    let mut first = None;
+    for path in scripts {
+        match read(path) {
+            Ok(script) => {
+                let about = script.about().map(|about| format!(": {about}")).unwrap_or_default();
+                let rules = if script.rules() == 1 { "rule" } else { "rules" };
+                let (path, count) = (path.display(), script.rules());
+                report::note(&format!("{path} is right, {count} {rules}{about}"));
+            }
+            Err(error) if first.is_none() => first = Some(error),
+            Err(error) => report::warn(&error.to_string()),
+        }
+    }
+    first.map_or(Ok(ExitCode::SUCCESS), Err)
+}

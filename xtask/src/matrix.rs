@@ -1,0 +1,93 @@
+//! `cargo xtask matrix`: the suite over all versions of the CLI, as a table of version by boundary.
+
+use crate::shell::{self, say};
+use pollux_e2e::Cli;
+use std::collections::BTreeMap;
+
+/// The modules of the suite, which are the columns.
+const BOUNDARIES: [&str; 4] = ["headless", "acp", "terminal", "rehearsal"];
+
+pub(crate) fn run(versions: &[String]) -> anyhow::Result<()> {
+    let versions = if versions.is_empty() { Cli::versions() } else { versions.to_vec() };
+    let mut rows = Vec::new();
+    for version in &versions {
+        Cli::install(version)?;
+        let env =
+            [("POLLUX_GEMINI_ONLY", version.as_str()), ("NO_COLOR", "1"), ("INSTA_UPDATE", "no")];
+        let line = "cargo nextest run --locked --package pollux-e2e --no-fail-fast --color never";
+        let printed = shell::capture_with(line, &env)?;
+        rows.push((version.clone(), cells(&printed)));
+    }
+    print(&rows);
+    let failed = rows.iter().any(|(_, cells)| cells.values().any(|cell| !cell.failed.is_empty()));
+    anyhow::ensure!(!failed, "some boundaries differ");
+    Ok(())
+}
+
+/// One boundary of one version.
+#[derive(Debug, Default)]
+struct Cell {
+    passed: usize,
+    /// The tests that failed, each with the first difference that it showed.
+    failed: Vec<(String, String)>,
+}
+
+/// Reads what nextest printed: a line for each test, and the output of those that failed.
+fn cells(printed: &str) -> BTreeMap<&'static str, Cell> {
+    let mut cells: BTreeMap<&'static str, Cell> = BTreeMap::new();
+    for line in printed.lines() {
+        let mut words = line.split_whitespace();
+        let verdict = words.next().unwrap_or_default();
+        let Some(test) = words.last().filter(|_| ["PASS", "FAIL", "TIMEOUT"].contains(&verdict))
+        else {
+            continue;
+        };
+        let Some(boundary) =
+            BOUNDARIES.into_iter().find(|name| test.starts_with(&format!("{name}::")))
+        else {
+            continue;
+        };
+        let cell = cells.entry(boundary).or_default();
+        if verdict == "PASS" {
+            cell.passed += 1;
+        } else if !cell.failed.iter().any(|(name, _)| name == test) {
+            cell.failed.push((test.to_owned(), first_difference(printed, test)));
+        }
+    }
+    cells
+}
+
+/// The first line of a failed test's output that shows what differs.
+fn first_difference(printed: &str, test: &str) -> String {
+    let own = printed.split("stderr ───").chain(printed.split("stdout ───"));
+    let told = own.flat_map(str::lines);
+    let short = test.rsplit("::").next().unwrap_or(test);
+    let mut lines = told.skip_while(|line| !line.contains(short));
+    let differs = |line: &&str| {
+        line.contains("│-")
+            || line.contains("│+")
+            || line.contains("waited ")
+            || line.contains("left: ")
+    };
+    lines.find(differs).unwrap_or("see the output of the test").trim().to_owned()
+}
+
+fn print(rows: &[(String, BTreeMap<&'static str, Cell>)]) {
+    say(&format!("\n{:<10}{}", "version", BOUNDARIES.map(|name| format!("{name:<14}")).concat()));
+    for (version, cells) in rows {
+        let cell = |name: &str| match cells.get(name) {
+            None => "-".to_owned(),
+            Some(cell) if cell.failed.is_empty() => format!("pass {}", cell.passed),
+            Some(cell) => format!("FAIL {}/{}", cell.failed.len(), cell.failed.len() + cell.passed),
+        };
+        say(&format!(
+            "{version:<10}{}",
+            BOUNDARIES.map(|name| format!("{:<14}", cell(name))).concat()
+        ));
+    }
+    for (version, cells) in rows {
+        for (test, difference) in cells.values().flat_map(|cell| &cell.failed) {
+            say(&format!("{version} {test}: {difference}"));
+        }
+    }
+}
