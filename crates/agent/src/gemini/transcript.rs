@@ -24,6 +24,8 @@ mod watch;
 mod whole;
 mod wire;
 
+pub(super) use translate::{string, time};
+
 pub use diagnostic::Diagnostic;
 pub use follow::events;
 pub use replay::Meta;

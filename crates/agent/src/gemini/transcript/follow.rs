@@ -236,6 +236,7 @@ impl Document {
                 project_hash: meta.project_hash.clone().map(Text::from),
                 started_at: meta.started_at.map(At),
                 kind: meta.kind.clone().map(Text::from),
+                model: None,
             }));
         }
         if self.meta.summary != meta.summary {
@@ -273,6 +274,7 @@ impl Document {
                 epoch: self.epoch,
                 reason: Rewrite::Replaced,
                 removed,
+                superseded: None,
             }));
         }
         events.append(&mut recorded);

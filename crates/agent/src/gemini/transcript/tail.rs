@@ -154,6 +154,7 @@ impl Tail {
                 project_hash: meta.project_hash.clone().map(Text::from),
                 started_at: meta.started_at.map(At),
                 kind: meta.kind.clone().map(Text::from),
+                model: None,
             }));
         }
         if meta.summary != self.title {
@@ -169,7 +170,12 @@ impl Tail {
         }
         self.epoch += 1;
         let removed = gone.into_iter().map(Text::from).collect();
-        Some(event(EventKind::HistoryRewritten { epoch: self.epoch, reason, removed }))
+        Some(event(EventKind::HistoryRewritten {
+            epoch: self.epoch,
+            reason,
+            removed,
+            superseded: None,
+        }))
     }
 
     /// A message was written: tells of it, and of those whose calls it answers.
@@ -218,5 +224,5 @@ impl Tail {
 }
 
 pub(super) fn event(kind: EventKind<'static>) -> Event<'static> {
-    Event { kind, source: Source::SessionFile, derived: None }
+    Event::new(Source::SessionFile, kind)
 }

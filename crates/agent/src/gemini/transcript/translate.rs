@@ -357,7 +357,7 @@ pub(super) fn usage(tokens: &Tokens<'_>) -> Usage {
 }
 
 /// The text of a JSON string.
-pub(super) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
+pub(in crate::gemini) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
     let raw = json?.get();
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
@@ -367,7 +367,7 @@ pub(super) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// A point in time, in milliseconds since 1970: an ISO string, or already that number.
-pub(super) fn time(json: Json<'_>) -> Option<i64> {
+pub(in crate::gemini) fn time(json: Json<'_>) -> Option<i64> {
     match string(json) {
         Some(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
         None => json?.get().parse().ok(),
