@@ -49,7 +49,9 @@ fn shown(exit: &Path) -> String {
         writeln!(out, "{value}").unwrap();
     }
     out.push_str("= messages\n");
-    messages.iter().for_each(|message| line_of(message, &mut out));
+    for message in &messages {
+        line_of(message, &mut out);
+    }
     out
 }
 
