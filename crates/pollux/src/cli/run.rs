@@ -120,6 +120,9 @@ async fn drive(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
     let cwd = args.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
     let mut output = Output::new(args.output, &cwd, args.mode);
     let prompt = prompt::read(args.prompt.as_deref())?;
+    if prompt.trim().is_empty() && args.attach.is_empty() {
+        return Err(prompt::none());
+    }
     let started = start(&args, prompt, &cwd, config).await?;
     let (outcome, kept) = match started {
         Ok((mut running, kept)) => {

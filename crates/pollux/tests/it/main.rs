@@ -4,3 +4,4 @@
 mod hostile;
 mod rehearse;
 mod render;
+mod run;

@@ -15,11 +15,7 @@ pub(super) fn read(argument: Option<&str>) -> anyhow::Result<String> {
     let words = argument.filter(|argument| *argument != "-").unwrap_or_default();
     if report::stdin_is_a_person() {
         if wants_stdin {
-            return Err(refused(
-                "no_prompt",
-                "there is no prompt".to_owned(),
-                "give it as an argument, or on stdin",
-            ));
+            return Err(none());
         }
         return Ok(words.to_owned());
     }
@@ -40,6 +36,12 @@ pub(super) fn read(argument: Option<&str>) -> anyhow::Result<String> {
         // As the CLI itself joins them.
         (false, false) => format!("{piped}\n\n{words}"),
     })
+}
+
+/// Nobody has said anything.
+pub(super) fn none() -> anyhow::Error {
+    let hint = "give it as an argument, or on stdin";
+    refused("no_prompt", "there is no prompt".to_owned(), hint)
 }
 
 /// A file that is there.

@@ -106,6 +106,12 @@ impl Work {
                         // Nobody listens any more.
                         self.child.kill();
                     }
+                    if read.stopped == Some(StopReason::MaxTurns)
+                        && read.translator.open_calls() > 0
+                    {
+                        // It was asked to stop, and went on to the next tool all the same.
+                        self.child.kill();
+                    }
                     if self.has_had_its_turns(read) {
                         read.stopped = Some(StopReason::MaxTurns);
                         self.child.interrupt();
@@ -222,6 +228,7 @@ impl Work {
         let begun = told.session_id.is_some();
         read.fusion.finish(read.followed || !begun, done, &mut out);
         out.extend(cancelled(&read.fusion, done));
+        out.extend((done == Done::Succeeded && !told.answered).then(silent));
         let ended = turn_ended(&read.translator, stopped, error.clone());
         let stop_reason = match &ended.kind {
             EventKind::TurnEnded { stop_reason, .. } => Some(*stop_reason),
@@ -327,6 +334,13 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
     return status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
     #[cfg(not(unix))]
     return None;
+}
+
+/// Old versions call an empty answer a success, and so is a prompt that a hook has turned down.
+fn silent() -> Event<'static> {
+    let text = "the run ended as a success, but the model said nothing".to_owned();
+    let kind = EventKind::Notice { level: Level::Warning, text };
+    Event::new(Source::Pollux, kind).derived("stream")
 }
 
 /// The calls that somebody stopped by stopping the run.
