@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
 mod data;
+mod headless;
 mod rehearsal;
 mod table;
 mod transcripts;
@@ -9,15 +10,18 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
-    Transcripts,
+    /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
+    Headless,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
+    /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
+    Transcripts,
 }
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
-        Bench::Transcripts => transcripts::run(),
+        Bench::Headless => headless::run(),
         Bench::Rehearsal => rehearsal::run(),
+        Bench::Transcripts => transcripts::run(),
     }
 }

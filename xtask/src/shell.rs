@@ -5,8 +5,10 @@
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The root of the repository, wherever the command was called from.
 pub(crate) fn root() -> PathBuf {
@@ -72,6 +74,37 @@ pub(crate) fn capture_with(line: &str, env: &[(&str, &str)]) -> anyhow::Result<S
     let ran = command.output().with_context(|| format!("could not start `{program}`"))?;
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     Ok(format!("{out}{err}"))
+}
+
+/// Runs a program and tells when it printed a line with a sign in it, and how long all of it took.
+pub(crate) fn timed(
+    command: &[String],
+    env: &[(String, String)],
+    directory: &Path,
+    sign: &str,
+) -> anyhow::Result<(Option<Duration>, Duration)> {
+    let (program, args) = command.split_first().context("an empty command line")?;
+    let since = Instant::now();
+    let mut child = Command::new(program)
+        .args(args)
+        .envs(env.iter().map(|(name, value)| (name, value)))
+        .env("GEMINI_CLI_NO_RELAUNCH", "true")
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("could not start `{program}`"))?;
+    let out = child.stdout.take().context("its output was asked for")?;
+    let mut first = None;
+    for line in BufReader::new(out).lines() {
+        if line?.contains(sign) {
+            first.get_or_insert_with(|| since.elapsed());
+        }
+    }
+    let status = child.wait()?;
+    anyhow::ensure!(status.success(), "`{}` failed: {status}", command.join(" "));
+    Ok((first, since.elapsed()))
 }
 
 /// A server that runs beside a measurement and ends with the value.

@@ -21,6 +21,7 @@
 //! ```
 
 mod row;
+pub mod stream;
 
 use crate::model::{Block, Level, Message, Role, Usage};
 use row::{Answer, Line, Part, Prompt, Said, Tokens};

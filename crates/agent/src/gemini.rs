@@ -1,6 +1,8 @@
 //! All that is known of Gemini CLI, and nowhere else.
 
+pub mod cli;
 mod loose;
 pub mod models;
+pub mod stream;
 pub mod tools;
 pub mod transcript;

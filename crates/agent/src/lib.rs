@@ -24,3 +24,4 @@
 pub mod claude;
 pub mod gemini;
 pub mod model;
+pub mod process;

@@ -2,11 +2,15 @@
 
 mod at;
 mod event;
+mod failure;
+mod meaning;
 mod message;
 mod text;
 
 pub use at::At;
-pub use event::{Event, EventKind, Rewrite, Source};
+pub use event::{Event, EventKind, Part, Rewrite, Scope, Source, StopReason};
+pub use failure::{Failure, Phase};
+pub use meaning::{Change, Derived, Meaning};
 pub use message::{
     Agent, Arg, Block, Content, ImageSource, Input, Level, Message, ResultContent, Role, Status,
     Usage,

@@ -52,21 +52,8 @@ impl Cli {
 
     /// One version, installed if need be. Several processes may ask at once: one installs, the others wait.
     pub fn install(version: &str) -> anyhow::Result<Self> {
-        let all = place::target().join("gemini-cli");
-        let home = all.join(version);
-        let cli =
-            Self { version: version.to_owned(), program: home.join("node_modules/.bin/gemini") };
-        if cli.program.exists() {
-            return Ok(cli);
-        }
-        fs::create_dir_all(&all)?;
-        let lock = File::create(all.join(format!("{version}.lock")))?;
-        lock.lock().context("could not wait for another install")?;
-        if !cli.program.exists() {
-            say(&format!("installing @google/gemini-cli@{version} into {}", home.display()));
-            download(version, &home)?;
-        }
-        Ok(cli)
+        let home = package("gemini-cli", "@google/gemini-cli", version)?;
+        Ok(Self { version: version.to_owned(), program: home.join("node_modules/.bin/gemini") })
     }
 
     /// Its version, as npm knows it.
@@ -89,16 +76,33 @@ impl Cli {
     }
 }
 
+/// A package of the npm registry, installed if need be: the directory that has it in its `node_modules`. Several
+/// processes may ask at once: one installs, the others wait.
+pub fn package(folder: &str, name: &str, version: &str) -> anyhow::Result<PathBuf> {
+    let all = place::target().join(folder);
+    let home = all.join(version);
+    if home.join("node_modules").exists() {
+        return Ok(home);
+    }
+    fs::create_dir_all(&all)?;
+    let lock = File::create(all.join(format!("{version}.lock")))?;
+    lock.lock().context("could not wait for another install")?;
+    if !home.join("node_modules").exists() {
+        say(&format!("installing {name}@{version} into {}", home.display()));
+        download(&format!("{name}@{version}"), &home)?;
+    }
+    Ok(home)
+}
+
 /// Into a directory beside it, then renamed: a broken install is never taken for a whole one.
-fn download(version: &str, home: &Path) -> anyhow::Result<()> {
-    let half = home.with_file_name(format!("{version}.half"));
+fn download(package: &str, home: &Path) -> anyhow::Result<()> {
+    let half = home.with_extension("half");
     if half.exists() {
         fs::remove_dir_all(&half)?;
     }
     fs::create_dir_all(&half)?;
-    let package = format!("@google/gemini-cli@{version}");
     let quiet = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
-    let ran = program("npm").args(quiet).arg("--prefix").arg(&half).arg(&package).output();
+    let ran = program("npm").args(quiet).arg("--prefix").arg(&half).arg(package).output();
     let ran = ran.with_context(|| format!("could not start npm: {NEEDED}"))?;
     if !ran.status.success() {
         bail!(

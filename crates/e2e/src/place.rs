@@ -22,6 +22,11 @@ pub fn in_ci() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }
 
+/// How many runs are tried side by side: a few, or as many as `POLLUX_SIDE_BY_SIDE` says.
+pub fn side_by_side() -> usize {
+    env::var("POLLUX_SIDE_BY_SIDE").ok().and_then(|number| number.parse().ok()).unwrap_or(6)
+}
+
 /// Versions that the user adds to the pinned ones: `POLLUX_GEMINI_VERSIONS=0.53.0,0.57.0`.
 pub(crate) fn added_versions() -> Vec<String> {
     versions_in("POLLUX_GEMINI_VERSIONS")

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod rehearse;
+mod run;
 mod sessions;
 mod translate;
 
@@ -12,8 +13,10 @@ use std::process::ExitCode;
 /// Full two-way control of Gemini CLI sessions
 #[derive(Debug, Parser)]
 #[command(name = "pollux", version, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed.\n\
-    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
+    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off."
+)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -21,22 +24,24 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Run),
     /// What Gemini has written on this machine: list, show, search, count, export, follow, rescue
     #[command(subcommand)]
     Sessions(sessions::Sessions),
     /// One recorded file as events, one JSON object on each line: for tests and bug reports
     Translate(translate::Translate),
+    Rehearse(rehearse::Rehearse),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
-    Rehearse(rehearse::Rehearse),
 }
 
 /// Runs the command that the arguments name.
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
+        Command::Run(command) => run::run(command, config),
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
-        Command::Capabilities(command) => capabilities::run(&command),
         Command::Rehearse(rehearse) => rehearse.run(),
+        Command::Capabilities(command) => capabilities::run(&command, config),
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::trouble::Trouble;
 use etcetera::BaseStrategy;
+use pollux_agent::gemini::cli::Search;
 use std::env;
 use std::path::PathBuf;
 
@@ -17,6 +18,10 @@ pub struct Config {
     pub data: PathBuf,
     /// Where the command was called.
     pub cwd: PathBuf,
+    /// Where the agent is looked for.
+    pub search: Search,
+    /// The names of all variables that are set. Their values are nobody's business.
+    pub variables: Vec<String>,
 }
 
 impl Config {
@@ -33,6 +38,8 @@ impl Config {
             cache: base.cache_dir().join("pollux"),
             data: base.data_dir().join("pollux"),
             cwd: env::current_dir()?,
+            search: Search { home: Some(base.home_dir().to_path_buf()), ..Search::of_process() },
+            variables: env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
         })
     }
 }

@@ -2,11 +2,14 @@
 #![expect(clippy::print_stderr, reason = "this is the module that prints")]
 
 pub mod human;
+pub mod status;
 pub mod table;
 
 use crate::trouble::{Kind, Trouble};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use pollux_agent::model::Failure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 
@@ -46,6 +49,45 @@ pub fn can_ask() -> bool {
 /// Something that did not stop the command, but that the user should know.
 pub fn warn(text: &str) {
     anstream::eprintln!("{WARNING}warning:{WARNING:#} {text}");
+}
+
+/// True where stdin is a terminal, so that there is nobody to read from but a person.
+pub fn stdin_is_a_person() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// True where stdin has something to read, or is at its end. Waits half a second for it, as Gemini CLI does: whoever
+/// started us may have left it open with nothing to come.
+pub fn stdin_has_something() -> bool {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    let patience = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+    poll(&mut polled, Some(&patience)).is_ok_and(|ready| ready > 0)
+}
+
+/// True where data and remarks go to the same screen.
+pub fn both_are_terminals() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
+/// A remark beside the data, which nobody needs to read.
+pub fn quiet(text: &str) {
+    let dim = Style::new().dimmed();
+    anstream::eprintln!("{dim}{text}{dim:#}");
+}
+
+/// Why a run failed.
+pub fn failure(failure: &Failure) {
+    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", crate::render::clean(&failure.message));
+    let mut facts = vec![failure.code.to_owned()];
+    facts.extend(failure.exit_code.map(|code| format!("exit code {code}")));
+    facts.extend(failure.signal.map(|signal| format!("signal {signal}")));
+    facts.extend(failure.http_status.map(|status| format!("HTTP {status}")));
+    facts.extend(failure.retryable.then(|| "may succeed when it is tried again".to_owned()));
+    eprintln!("  {}", facts.join(", "));
+    if let Some(hint) = &failure.hint {
+        anstream::eprintln!("\n{HINT}hint:{HINT:#} {hint}");
+    }
 }
 
 /// A line for the person who waits.

@@ -14,6 +14,12 @@ impl Figures {
         self.lines.push((what.to_owned(), shown, format!("≤ {limit}{unit}"), value <= limit));
     }
 
+    /// A figure that must be at least so much.
+    pub(crate) fn at_least(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
+        let shown = format!("{value:.2}{unit}");
+        self.lines.push((what.to_owned(), shown, format!("≥ {limit}{unit}"), value >= limit));
+    }
+
     /// A figure that is only told.
     pub(crate) fn tell(&mut self, what: &str, value: &str) {
         self.lines.push((what.to_owned(), value.to_owned(), String::new(), true));

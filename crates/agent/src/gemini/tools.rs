@@ -2,6 +2,8 @@
 //! tool it is. By exact name; what is not in the table passes through unchanged.
 
 mod args;
+pub mod meaning;
+pub mod shell;
 
 use crate::model::Input;
 use args::Mapping;

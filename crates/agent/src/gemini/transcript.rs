@@ -25,6 +25,8 @@ mod watch;
 mod whole;
 mod wire;
 
+pub(super) use translate::{string, time};
+
 pub use diagnostic::Diagnostic;
 pub use entry::is_context;
 pub use follow::events;

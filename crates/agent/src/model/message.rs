@@ -344,7 +344,8 @@ impl Input<'_> {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn into_owned(self) -> Input<'static> {
+    /// The same arguments, owned.
+    pub fn into_owned(self) -> Input<'static> {
         match self {
             Self::Raw(raw) => Input::Raw(Cow::Owned(raw.into_owned())),
             Self::Mapped(args) => Input::Mapped(

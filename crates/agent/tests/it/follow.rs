@@ -20,12 +20,13 @@ fn told(events: &[Event<'_>]) -> Vec<String> {
         EventKind::MessageRecorded { changed: true, message } => {
             format!("{} now {}", message.id, message.text())
         }
-        EventKind::HistoryRewritten { epoch, reason, removed } => {
+        EventKind::HistoryRewritten { epoch, reason, removed, .. } => {
             format!("#{epoch} {} gone {}", json!(reason), json!(removed))
         }
         EventKind::Notice { text, .. } => format!("notice {text}"),
         EventKind::Unread { line, reason, .. } => format!("unread {line:?} {reason}"),
         EventKind::SessionEnded { reason } => format!("ended {reason}"),
+        other => format!("not of a session file: {other:?}"),
     };
     events.iter().map(word).collect()
 }

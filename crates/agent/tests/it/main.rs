@@ -10,4 +10,5 @@ mod properties;
 mod recordings;
 mod rescue;
 mod store;
+mod streams;
 mod tools;

@@ -5,5 +5,6 @@
 mod acp;
 mod headless;
 mod rehearsal;
+mod run;
 mod terminal;
 mod tidy;

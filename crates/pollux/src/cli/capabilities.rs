@@ -1,10 +1,14 @@
 //! `pollux capabilities`.
 
+use crate::config::Config;
 use crate::report;
 use crate::report::table::{Align, Table};
+use pollux_agent::gemini::cli::{self, Account, Cli, State, Version, account};
 use pollux_agent::gemini::{models, tools};
+use pollux_agent::model::Failure;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -12,6 +16,9 @@ pub(crate) struct Capabilities {
     /// One object
     #[arg(long)]
     json: bool,
+    /// The agent's program
+    #[arg(long, value_name = "FILE")]
+    agent_path: Option<PathBuf>,
 }
 
 /// What Gemini CLI can do, whichever version and boundary.
@@ -27,24 +34,81 @@ const FEATURES: &[(&str, &str)] = &[
     ("thinking", "what the model thought is written down"),
 ];
 
+/// The ways to talk to the agent.
+const DRIVERS: &[(&str, &str)] =
+    &[("headless", "one process for one prompt; nobody can be asked: `pollux run`")];
+
 /// The modes of approval.
 const MODES: &[(&str, &str)] = &[
-    ("default", "asks before each tool that changes something"),
+    ("default", "asks before each tool that changes something; headless: only reads"),
     ("auto_edit", "edits files without asking"),
     ("yolo", "runs everything without asking"),
     ("plan", "reads and plans, changes nothing"),
 ];
 
-pub(super) fn run(args: &Capabilities) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCode> {
+    let found = Found::new(args, config)?;
     if args.json {
-        report::json(&object())?;
+        report::json(&object(&found))?;
     } else {
-        print()?;
+        print(&found)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn object() -> Value {
+/// The agent on this machine.
+struct Found {
+    cli: Option<Cli>,
+    state: State,
+    account: Account,
+    /// Why it was not found.
+    missing: Option<Failure>,
+}
+
+impl Found {
+    fn new(args: &Capabilities, config: &Config) -> anyhow::Result<Self> {
+        let mut search = config.search.clone();
+        search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let cache = config.cache.join("agents.json");
+        let found = runtime.block_on(Cli::find(&search, Some(&cache)));
+        let is_set = |name: &str| config.variables.iter().any(|set| set == name);
+        let account = account(&config.gemini, &is_set);
+        let (cli, missing) = match found {
+            Ok(cli) => (Some(cli), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        Ok(Self { state: State::of(cli.as_ref(), account), cli, account, missing })
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.cli.as_ref().and_then(|cli| cli.version)
+    }
+
+    fn object(&self) -> Value {
+        json!({
+            "state": self.state,
+            "advice": self.advice(),
+            "path": self.cli.as_ref().map(|cli| &cli.path),
+            "version": self.version(),
+            "account": self.account,
+            "problem": self.missing.as_ref().map(|failure| &failure.message),
+        })
+    }
+
+    fn advice(&self) -> String {
+        let hint = self.missing.as_ref().and_then(|failure| failure.hint.clone());
+        hint.unwrap_or_else(|| self.state.advice().to_owned())
+    }
+
+    /// Flags, with whether the version found has them.
+    fn flags(&self) -> Vec<(&'static str, Version, &'static str, bool)> {
+        let has = |since: Version| self.version().is_some_and(|own| own >= since);
+        cli::FLAGS.iter().map(|(flag, since, what)| (*flag, *since, *what, has(*since))).collect()
+    }
+}
+
+fn object(found: &Found) -> Value {
     let named = |pairs: &[(&str, &str)]| -> Vec<Value> {
         pairs.iter().map(|(id, what)| json!({ "id": id, "description": what })).collect()
     };
@@ -64,16 +128,53 @@ fn object() -> Value {
             "max_context_window": models::CONTEXT_WINDOW,
             "models": named(models::MODELS),
             "modes": named(MODES),
+            "drivers": named(DRIVERS),
+            "installed": found.object(),
+            "flags": found
+                .flags()
+                .iter()
+                .map(|(flag, since, what, here)| {
+                    json!({ "flag": flag, "since": since, "description": what, "here": here })
+                })
+                .collect::<Vec<Value>>(),
             "tools": tools,
         } },
-        "reads": { "session_files": ["json", "jsonl"] },
+        "reads": { "session_files": ["json", "jsonl"], "streams": ["stream-json"] },
         "writes": ["text", "json", "claude", "markdown", "html"],
     })
 }
 
-fn print() -> anyhow::Result<()> {
+fn print(found: &Found) -> anyhow::Result<()> {
     let mut out = report::out();
-    for (title, pairs) in [("feature", FEATURES), ("mode", MODES), ("model", models::MODELS)] {
+    let state = serde_json::to_value(found.state)?;
+    let state = state.as_str().unwrap_or_default().replace('_', " ");
+    match (&found.cli, &found.missing) {
+        (Some(cli), _) => {
+            let version = cli.version.map_or_else(|| "?".to_owned(), |version| version.to_string());
+            writeln!(out, "Gemini CLI {version} at {}: {state}", cli.path.display())?;
+        }
+        (None, Some(failure)) => writeln!(out, "{}: {state}", failure.message)?,
+        (None, None) => writeln!(out, "Gemini CLI: {state}")?,
+    }
+    if found.state != State::Ready {
+        writeln!(out, "to do: {}", found.advice())?;
+    }
+    writeln!(out)?;
+    let mut table = Table::new(&[
+        ("flag", Align::Left),
+        ("since", Align::Left),
+        ("here", Align::Left),
+        ("what it is", Align::Flexible),
+    ]);
+    for (flag, since, what, here) in found.flags() {
+        let here = if here { "yes" } else { "no" };
+        table.row(vec![flag.into(), since.to_string().into(), here.into(), what.into()]);
+    }
+    table.write(&mut out, report::width())?;
+    writeln!(out)?;
+    for (title, pairs) in
+        [("driver", DRIVERS), ("feature", FEATURES), ("mode", MODES), ("model", models::MODELS)]
+    {
         let mut table = Table::new(&[(title, Align::Left), ("what it is", Align::Flexible)]);
         for (name, what) in pairs {
             table.row(vec![(*name).into(), (*what).into()]);

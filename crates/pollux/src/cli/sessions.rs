@@ -1,6 +1,6 @@
 //! `pollux sessions …`: what Gemini has written on this machine.
 
-mod catalog;
+pub(super) mod catalog;
 mod export;
 mod follow;
 mod list;

@@ -4,15 +4,17 @@ use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::ValueEnum;
-use pollux_agent::gemini::transcript::events;
+use pollux_agent::gemini::stream::{self, Translator};
+use pollux_agent::gemini::transcript::{events, text};
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  pollux translate --from session ~/.gemini/tmp/shop/chats/session-2026-11-15T17-55-1f9cc522.jsonl"
+    after_help = "Examples:\n  pollux translate --from session ~/.gemini/tmp/shop/chats/session-2026-11-15T17-55-1f9cc522.jsonl\n  \
+    pollux translate --from stream-json run.jsonl --session session.jsonl"
 )]
 pub(crate) struct Translate {
     /// What the file is a recording of
@@ -20,18 +22,21 @@ pub(crate) struct Translate {
     from: From,
     /// The recording
     file: PathBuf,
+    /// The session file of the same run, which completes its stream
+    #[arg(long, value_name = "FILE")]
+    session: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum From {
     /// A session file, of either format
     Session,
+    /// What a run with `--output-format stream-json` printed
+    StreamJson,
 }
 
 pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
-    let bytes = fs::read(&args.file).with_context(|| {
-        Trouble::failed("unreadable_file", format!("could not read {}", args.file.display()))
-    })?;
+    let bytes = read(&args.file)?;
     let mut out = report::raw();
     match args.from {
         From::Session => {
@@ -39,7 +44,33 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
                 report::line(&mut out, &event)?;
             }
         }
+        From::StreamJson => stream(&bytes, args.session.as_deref(), &mut out)?,
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    fs::read(file).with_context(|| {
+        Trouble::failed("unreadable_file", format!("could not read {}", file.display()))
+    })
+}
+
+/// The events of a stream: line by line where it is alone, and made one with its session file where there is one.
+fn stream(bytes: &[u8], session: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let whole = text(bytes);
+    if let Some(session) = session {
+        // How the run ended, a recording of its output does not tell.
+        let (events, _) = stream::whole(&whole, Some(&read(session)?), Some(0), "");
+        return events.iter().try_for_each(|event| report::line(out, event));
+    }
+    let mut translator = Translator::default();
+    let mut events = Vec::new();
+    for line in whole.split('\n') {
+        translator.line(line, &mut events);
+        for event in events.drain(..) {
+            report::line(out, &event)?;
+        }
+    }
+    Ok(())
 }

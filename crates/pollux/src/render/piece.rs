@@ -3,6 +3,7 @@
 //! The text is cleaned here, once, for all formats.
 
 use super::clean;
+use pollux_agent::gemini::tools::shell;
 use pollux_agent::gemini::transcript::is_context;
 use pollux_agent::model::{
     Block, Content, ImageSource, Input, Message, ResultContent, Status, Text,
@@ -92,9 +93,12 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
                 let id = tool_use_id.to_str();
                 let open =
                     calls.iter_mut().rev().find(|call| call.outcome.is_none() && call.id == id);
-                let outcome = Some(outcome(content, *status));
+                let mut outcome = Some(outcome(content, *status));
                 match open {
-                    Some(call) => call.outcome = outcome,
+                    Some(call) => {
+                        readable(&call.name, &mut outcome);
+                        call.outcome = outcome;
+                    }
                     None => calls.push(answer_alone(id, outcome)),
                 }
             }
@@ -102,6 +106,13 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
     }
     said.sort_by_key(|piece| !matches!(piece, Piece::Thinking(_)));
     said.into_iter().chain(calls.into_iter().map(Piece::Call)).collect()
+}
+
+/// What a command gave back, without what the CLI tells the model about it.
+fn readable(name: &str, outcome: &mut Option<Outcome<'_>>) {
+    if let Some(outcome) = outcome.as_mut().filter(|_| name == "Bash") {
+        outcome.text = shell::shown(&outcome.text);
+    }
 }
 
 fn words(text: &Text<'_>) -> Option<String> {

@@ -4,5 +4,6 @@
 mod hostile;
 mod rehearse;
 mod render;
+mod run;
 mod sessions;
 mod user;

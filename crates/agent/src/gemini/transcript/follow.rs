@@ -301,6 +301,7 @@ impl Document {
                 epoch: self.epoch,
                 reason: Rewrite::Replaced,
                 removed,
+                superseded: None,
             }));
         }
         events.append(&mut recorded);

@@ -137,7 +137,12 @@ impl Tail {
         }
         self.epoch += 1;
         let removed = gone.into_iter().map(Text::from).collect();
-        events.push(event(EventKind::HistoryRewritten { epoch: self.epoch, reason, removed }));
+        events.push(event(EventKind::HistoryRewritten {
+            epoch: self.epoch,
+            reason,
+            removed,
+            superseded: None,
+        }));
     }
 
     /// A message was written: tells of it, and of those that look different for it.
@@ -220,6 +225,7 @@ impl Session {
                 project_hash: meta.project_hash.clone().map(Text::from),
                 started_at: meta.started_at.map(At),
                 kind: meta.kind.clone().map(Text::from),
+                model: None,
             }));
         }
         if meta.summary != self.title {
@@ -231,5 +237,5 @@ impl Session {
 }
 
 pub(super) fn event(kind: EventKind<'static>) -> Event<'static> {
-    Event { kind, source: Source::SessionFile, derived: None }
+    Event::new(Source::SessionFile, kind)
 }

@@ -361,7 +361,7 @@ pub(super) fn usage(tokens: &Tokens<'_>) -> Usage {
 }
 
 /// The text of a JSON string.
-pub(super) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
+pub(in crate::gemini) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
     let raw = json?.get();
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
@@ -371,7 +371,7 @@ pub(super) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// A point in time, in milliseconds since 1970: an ISO string, or already that number, where there is such a time.
-pub(super) fn time(json: Json<'_>) -> Option<i64> {
+pub(in crate::gemini) fn time(json: Json<'_>) -> Option<i64> {
     let time = match string(json) {
         Some(text) => text.parse().ok(),
         None => jiff::Timestamp::from_millisecond(json?.get().parse().ok()?).ok(),

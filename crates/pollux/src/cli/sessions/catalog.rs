@@ -18,14 +18,14 @@ const CANDIDATES: usize = 8;
 
 /// All sessions, newest first.
 #[derive(Debug)]
-pub(super) struct Catalog {
-    pub(super) sessions: Vec<Session>,
+pub(in crate::cli) struct Catalog {
+    pub(in crate::cli) sessions: Vec<Session>,
     gemini: PathBuf,
 }
 
 impl Catalog {
     /// Looks for all sessions, and tells what was skipped.
-    pub(super) fn read(config: &Config) -> Self {
+    pub(in crate::cli) fn read(config: &Config) -> Self {
         let bar = Bar::new();
         let progress = |done, total| bar.show(done, total);
         let listing =
@@ -36,7 +36,7 @@ impl Catalog {
     }
 
     /// Keeps the sessions of one project.
-    pub(super) fn of_project(mut self, project: Option<&Path>, config: &Config) -> Self {
+    pub(in crate::cli) fn of_project(mut self, project: Option<&Path>, config: &Config) -> Self {
         if let Some(project) = project {
             let given = config.cwd.join(project);
             let real = given.canonicalize().unwrap_or_else(|_| given.clone());
@@ -46,13 +46,13 @@ impl Catalog {
     }
 
     /// Keeps the sessions of some kinds.
-    pub(super) fn only(mut self, kinds: &[Kind]) -> Self {
+    pub(in crate::cli) fn only(mut self, kinds: &[Kind]) -> Self {
         self.sessions.retain(|session| kinds.contains(&session.kind));
         self
     }
 
     /// The session that a word names: an id, the beginning of one, or `latest`.
-    pub(super) fn find(&self, wanted: &str) -> anyhow::Result<&Session> {
+    pub(in crate::cli) fn find(&self, wanted: &str) -> anyhow::Result<&Session> {
         if wanted == "latest" {
             let latest = self.sessions.iter().find(|session| session.kind == Kind::Main);
             return latest.ok_or_else(|| self.nothing());
@@ -89,7 +89,7 @@ impl Catalog {
     }
 
     /// There is no session at all.
-    pub(super) fn nothing(&self) -> anyhow::Error {
+    pub(in crate::cli) fn nothing(&self) -> anyhow::Error {
         let message = format!("there are no sessions in {}", self.gemini.display());
         let hint = "Gemini CLI keeps them below `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`";
         Trouble::refused("no_sessions", message).hint(hint).into()

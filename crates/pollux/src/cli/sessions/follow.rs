@@ -115,7 +115,8 @@ impl Shown<'_> {
             EventKind::SessionEnded { reason } => writeln!(out, "\n{dim}· {reason}{dim:#}")?,
             EventKind::Notice { level: Level::Warning | Level::Error, text } => report::warn(text),
             EventKind::Unread { reason, .. } => report::warn(reason),
-            EventKind::SessionStarted { .. } => {}
+            // A session file tells of nothing else.
+            _ => {}
         }
         Ok(())
     }

@@ -1,0 +1,120 @@
+//! The CLI itself: where it is, which version, who is signed in, what to do where something is missing.
+
+mod account;
+mod find;
+mod version;
+
+pub use account::{Account, account};
+pub use find::Search;
+pub use version::Version;
+
+use crate::model::{Failure, Phase};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// The oldest version with `--output-format stream-json`.
+pub const STREAMS: Version = Version::new(0, 11, 0);
+/// The oldest version that can be driven at all, with `--output-format json`.
+pub const OLDEST: Version = Version::new(0, 6, 0);
+
+/// Gemini CLI, found on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cli {
+    /// The program.
+    pub path: PathBuf,
+    /// Its version; none where it did not tell.
+    pub version: Option<Version>,
+}
+
+/// How far we are from a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is nowhere.
+    Absent,
+    /// It is there, but does not tell its version.
+    Found,
+    /// It is there, and too old to be driven.
+    TooOld,
+    /// Nobody is signed in.
+    NotSignedIn,
+    /// Somebody is signed in in a way that Google no longer serves.
+    SignInNotServed,
+    /// It can be run.
+    Ready,
+}
+
+impl State {
+    /// The state of a CLI that was found or not, and of who is signed in.
+    pub fn of(cli: Option<&Cli>, account: Account) -> Self {
+        match (cli.map(|cli| cli.version), account) {
+            (None, _) => Self::Absent,
+            (Some(None), _) => Self::Found,
+            (Some(Some(version)), _) if version < OLDEST => Self::TooOld,
+            (_, Account::None) => Self::NotSignedIn,
+            (_, Account::NotServed) => Self::SignInNotServed,
+            (_, Account::Present) => Self::Ready,
+        }
+    }
+
+    /// What to do to come further.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Absent => {
+                "install it with `npm install -g @google/gemini-cli`, or name it with GEMINI_CLI_PATH or --agent-path"
+            }
+            Self::Found => "run `gemini --version` and see what it says",
+            Self::TooOld => "update it with `npm install -g @google/gemini-cli@latest`",
+            Self::NotSignedIn => {
+                "set GEMINI_API_KEY (https://aistudio.google.com/apikey), or run `gemini` once and choose how to sign in"
+            }
+            Self::SignInNotServed => {
+                "Google no longer serves sign-in with a personal account in this CLI: set GEMINI_API_KEY, or use Vertex AI"
+            }
+            Self::Ready => "nothing",
+        }
+    }
+}
+
+impl Cli {
+    /// Finds the CLI and asks for its version, unless `cache` knows it for this very file.
+    pub async fn find(search: &Search, cache: Option<&Path>) -> Result<Self, Failure> {
+        let path = search.find().map_err(|missing| missing.failure())?;
+        let version = version::of(&path, cache).await;
+        Ok(Self { path, version })
+    }
+
+    /// True where the CLI can stream. A version that does not tell is taken for a new one.
+    pub fn streams(&self) -> bool {
+        self.at_least(STREAMS)
+    }
+
+    /// True for a version that is not older. A version that does not tell is taken for a new one.
+    pub fn at_least(&self, version: Version) -> bool {
+        self.version.is_none_or(|own| own >= version)
+    }
+
+    /// Fails where the CLI is too old to be driven.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.version {
+            Some(version) if version < OLDEST => {
+                let message =
+                    format!("Gemini CLI {version} is too old: at least {OLDEST} is needed");
+                Err(Failure::new(Phase::Find, "too_old", message).hint(State::TooOld.advice()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A flag, and since which version it is there.
+pub const FLAGS: &[(&str, Version, &str)] = &[
+    ("--output-format json", OLDEST, "one object at the end"),
+    ("--output-format stream-json", STREAMS, "events while it works"),
+    ("--resume", Version::new(0, 15, 0), "go on with a session"),
+    ("--policy", Version::new(0, 30, 0), "rules for tools"),
+    ("--approval-mode plan", Version::new(0, 34, 0), "read and plan"),
+    ("--acp", Version::new(0, 34, 0), "the Agent Client Protocol"),
+    ("--session-id", Version::new(0, 41, 0), "choose the id of a new session"),
+    ("--skip-trust", Version::new(0, 41, 0), "run in a folder that is not trusted"),
+];

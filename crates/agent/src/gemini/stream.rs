@@ -1,0 +1,21 @@
+//! stream-json: what a headless run prints, read exactly, and made whole out of the session's own file.
+//!
+//! The stream is the CLI's contract for programs, and it is lossy: no thoughts, no exit codes, no diffs, tokens only at
+//! the end. [`Translator`] reads its lines; [`Fusion`] adds what the session file knows; [`failure`] makes one error out
+//! of the many ways in which a run fails; [`Run`] drives the CLI.
+
+pub mod driver;
+pub mod failure;
+mod fuse;
+mod lines;
+mod order;
+mod place;
+mod translate;
+mod whole;
+mod wire;
+
+pub use driver::{Outcome, Run, Running};
+pub use fuse::{Done, Fusion};
+pub use order::Mode;
+pub use translate::{Told, Translator};
+pub use whole::whole;

@@ -1,0 +1,317 @@
+//! One error out of the many ways in which a headless run fails.
+//!
+//! The CLI says it in a `result` line, in an `error` line with exit code 0, as JSON on stderr, as a sentence on stderr
+//! with nothing on stdout, by its exit code alone, or by ending without a word. Pure: what was seen in, the error out.
+
+use super::translate::Told;
+use crate::gemini::loose::loose_object;
+use crate::gemini::transcript::string;
+use crate::model::{Failure, Phase, StopReason};
+use serde_json::value::RawValue;
+
+/// How a run ended, as far as it was seen.
+#[derive(Debug)]
+pub struct End<'e> {
+    /// The exit code; none where a signal ended the CLI.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// What the stream said.
+    pub told: &'e Told,
+    /// The last of stderr.
+    pub stderr: &'e str,
+    /// Set where it was us who stopped it.
+    pub stopped: Option<StopReason>,
+}
+
+/// Why the run failed; none where it did not.
+pub fn failure(end: &End<'_>) -> Option<Failure> {
+    let found = match (end.stopped, &end.told.result) {
+        (Some(reason), _) => stopped(reason),
+        (None, Some(result)) if result.success && end.code == Some(0) => return None,
+        (None, Some(result)) => said(end, result.message.as_deref(), result.kind.as_deref()),
+        (None, None) => unsaid(end),
+    };
+    let upstream = end.told.result.as_ref().map(|result| result.line.clone());
+    let upstream = upstream.or_else(|| on_stderr(end.stderr).map(|(object, _)| object));
+    let stderr = end.stderr.into();
+    Some(Failure { exit_code: end.code, signal: end.signal, upstream, stderr, ..found })
+}
+
+fn stopped(reason: StopReason) -> Failure {
+    match reason {
+        StopReason::Timeout => Failure::new(Phase::Budget, "timeout", "the run took too long")
+            .hint("give it more time with `--timeout`")
+            .retryable(),
+        StopReason::MaxTurns => {
+            Failure::new(Phase::Budget, "max_turns", "the run took as many turns as it may")
+                .hint("allow more with `--max-turns`, or go on with `--resume`")
+        }
+        _ => Failure::new(Phase::Cancelled, "cancelled", "the run was cancelled"),
+    }
+}
+
+/// There is a `result` line, and it tells of an error, or the exit code does.
+fn said(end: &End<'_>, message: Option<&str>, kind: Option<&str>) -> Failure {
+    if let Some(known) = by_code(end) {
+        return known.says(message);
+    }
+    let Some(message) = message else {
+        // An answer that cannot be used has an `error` line, a `result` without an error, and exit code 0.
+        return answer(end.told.error.as_deref());
+    };
+    let status = status_in(message).or_else(|| status_of_exit(end.code));
+    match status {
+        Some(status) => by_status(status, message),
+        None if kind == Some("FatalTurnLimitedError") => turns(),
+        None if message.contains("Incomplete JSON") || message.contains("fetch failed") => {
+            lost(message)
+        }
+        None => Failure::new(Phase::Request, "model_error", plain(message)).retryable(),
+    }
+}
+
+fn answer(error: Option<&str>) -> Failure {
+    let message = error.unwrap_or("the model gave no answer that can be used");
+    let empty = message.contains("empty response") || message.contains("no final response");
+    let code = if empty { "empty_answer" } else { "unusable_answer" };
+    Failure::new(Phase::Response, code, message)
+        .hint("the CLI has tried several times already; try again later, or another model")
+        .retryable()
+}
+
+fn lost(message: &str) -> Failure {
+    Failure::new(Phase::Response, "connection_lost", plain(message))
+        .hint("the connection to the model broke while it answered; try again")
+        .retryable()
+}
+
+/// There is no `result` line: the exit code and stderr are all there is.
+fn unsaid(end: &End<'_>) -> Failure {
+    let sentence = sentence(end.stderr);
+    if let Some(known) = by_code(end) {
+        return known.says(sentence.as_deref());
+    }
+    if let Some((_, error)) = on_stderr(end.stderr) {
+        let message = error.message.as_deref().filter(|message| *message != "[object Object]");
+        let message = message.unwrap_or("the model refused the request");
+        let status = error.code.or_else(|| status_in(message)).or(status_of_exit(end.code));
+        return match status {
+            Some(status) => by_status(status, message),
+            None => Failure::new(Phase::Request, "model_error", plain(message)).retryable(),
+        };
+    }
+    let begun = end.told.session_id.is_some();
+    let phase = if begun { Phase::Response } else { Phase::Start };
+    match (end.code, end.signal) {
+        (_, Some(signal)) => {
+            let message = format!("Gemini CLI was killed by signal {signal}");
+            Failure::new(phase, "killed", message).retryable()
+        }
+        (Some(0), _) => {
+            let message = "Gemini CLI ended without a result, although its exit code is 0";
+            Failure::new(phase, "no_result", message)
+                .hint("somebody sent it a signal, a hook stopped it, or its output was closed")
+                .retryable()
+        }
+        (Some(1), _) if sentence.as_deref().is_some_and(|text| text.contains("Auth method")) => {
+            signed_out().says(sentence.as_deref())
+        }
+        (Some(1), _) if is_usage(end.stderr) => Failure::new(
+            Phase::Start,
+            "bad_arguments",
+            sentence.unwrap_or_else(|| "Gemini CLI does not know an argument".to_owned()),
+        )
+        .hint("this version may not know the flag: see `pollux capabilities`"),
+        (code, _) => {
+            if let Some(status) = status_of_exit(code) {
+                return by_status(status, sentence.as_deref().unwrap_or("no words about it"));
+            }
+            let code = code.unwrap_or(-1);
+            let none = || format!("Gemini CLI ended with exit code {code} and no words");
+            Failure::new(phase, "failed", sentence.unwrap_or_else(none))
+        }
+    }
+}
+
+/// The exit codes that mean one thing.
+fn by_code(end: &End<'_>) -> Option<Failure> {
+    Some(match end.code? {
+        41 => signed_out(),
+        42 => Failure::new(Phase::Start, "bad_input", "Gemini CLI could not use the input")
+            .hint("an empty prompt, or a session id that is taken or does not exist"),
+        44 => Failure::new(Phase::Start, "sandbox", "the sandbox could not be started"),
+        52 => Failure::new(Phase::Start, "bad_settings", "Gemini CLI refuses its settings")
+            .hint("look at ~/.gemini/settings.json"),
+        53 => turns(),
+        54 => Failure::new(Phase::Tool, "fatal_tool", "a tool failed in a way that ends the run")
+            .hint("most often the disk is full"),
+        55 => Failure::new(Phase::Start, "untrusted_folder", "the folder is not trusted")
+            .hint("run `gemini` there once and trust it, or pass `--extra-arg --skip-trust`"),
+        130 => stopped(StopReason::Cancelled),
+        199 => Failure::new(Phase::Start, "restart", "Gemini CLI wants to be started again")
+            .retryable(),
+        _ => return None,
+    })
+}
+
+fn signed_out() -> Failure {
+    Failure::new(Phase::Start, "not_signed_in", "Gemini CLI is not signed in")
+        .hint("set GEMINI_API_KEY, or run `gemini` once and choose how to sign in")
+}
+
+fn turns() -> Failure {
+    Failure::new(Phase::Budget, "max_turns", "the session took as many turns as it may")
+        .hint("raise `model.maxSessionTurns` in ~/.gemini/settings.json")
+}
+
+/// What the answer of the model's server means.
+fn by_status(status: u16, message: &str) -> Failure {
+    let message = plain(message);
+    let failure = match status {
+        400 => Failure::new(Phase::Request, "bad_request", message),
+        401 | 403 => Failure::new(Phase::Request, "not_allowed", message)
+            .hint("the key or the account is not accepted: check GEMINI_API_KEY"),
+        404 => Failure::new(Phase::Request, "unknown_model", message)
+            .hint("choose another model with `--model`; `pollux capabilities` lists some"),
+        429 if message.contains("daily") || message.contains("exhausted") => {
+            Failure::new(Phase::Request, "quota_exhausted", message)
+                .hint("wait until the quota is renewed, or use another model or key")
+        }
+        429 => Failure::new(Phase::Request, "rate_limited", message)
+            .hint("wait a little and try again")
+            .retryable(),
+        500.. => Failure::new(Phase::Request, "server_error", message).retryable(),
+        _ => Failure::new(Phase::Request, "model_error", message),
+    };
+    Failure { http_status: Some(status), ..failure }
+}
+
+impl Failure {
+    /// The same in the agent's own words, where it has some.
+    fn says(mut self, message: Option<&str>) -> Self {
+        if let Some(message) = message {
+            self.message = plain(message);
+        }
+        self
+    }
+}
+
+/// The exit code of an error of the API is the HTTP status, of which only eight bits are left.
+fn status_of_exit(code: Option<i32>) -> Option<u16> {
+    code.filter(|code| (144..=255).contains(code)).and_then(|code| u16::try_from(code + 256).ok())
+}
+
+/// The HTTP status that a message tells of.
+fn status_in(message: &str) -> Option<u16> {
+    let number = |after: &str| {
+        let digits: String = after.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|status| (400..600).contains(status))
+    };
+    let labelled = ["\"code\":", "got status: ", "status: "];
+    let labelled = labelled.iter().find_map(|label| number(message.split_once(label)?.1));
+    labelled.or_else(|| match message {
+        _ if message.contains("is not found for API version") => Some(404),
+        _ if message.contains("exhausted your daily quota") => Some(429),
+        _ => None,
+    })
+}
+
+/// A message without the wrapping of the CLI and, where it is JSON, without that of the server.
+fn plain(message: &str) -> String {
+    let message = without_colour(message);
+    let inner = message.trim().strip_prefix("[API Error: ");
+    let inner = inner.and_then(|rest| rest.rsplit_once(']').map(|(inner, _)| inner));
+    let inner = inner.unwrap_or(message.trim());
+    let value: Option<serde_json::Value> = serde_json::from_str(inner).ok();
+    let said = value.as_ref().and_then(|value| value["error"]["message"].as_str());
+    said.unwrap_or(inner).to_owned()
+}
+
+fn without_colour(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == '\u{1b}' {
+            rest.by_ref().find(char::is_ascii_alphabetic);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Lines that every run writes, and that say nothing of why one failed.
+const NOISE: [&str; 12] = [
+    "Warning: ",
+    "YOLO mode",
+    "Ripgrep is not",
+    "[STARTUP]",
+    "Approval mode overridden",
+    "Failed to save project registry",
+    "Loaded cached",
+    "Attempt ",
+    "Usage: ",
+    "Experiments loaded",
+    "Skill ",
+    "Error when talking to Gemini API",
+];
+
+/// The sentence on stderr that says what went wrong: the last that begins a line and is not noise.
+fn sentence(stderr: &str) -> Option<String> {
+    let clean = without_colour(stderr);
+    if is_usage(&clean) {
+        let first = clean.lines().take_while(|line| !line.starts_with("Usage: "));
+        let words: Vec<&str> = first.map(str::trim).filter(|line| !line.is_empty()).collect();
+        return (!words.is_empty()).then(|| words.join(" "));
+    }
+    let starts = |line: &&str| line.chars().next().is_some_and(char::is_alphabetic);
+    let speaks = |line: &&str| !NOISE.iter().any(|noise| line.starts_with(noise));
+    clean.lines().filter(starts).rfind(speaks).map(|line| line.trim_end().to_owned())
+}
+
+fn is_usage(stderr: &str) -> bool {
+    stderr.lines().any(|line| line.starts_with("Usage: gemini"))
+}
+
+/// What a JSON error on stderr says.
+struct Said {
+    message: Option<String>,
+    code: Option<u16>,
+}
+
+loose_object! {
+    /// The object that `--output-format json` writes to stderr.
+    Object {
+        "error" => error: Option<Inner<'a>>,
+    }
+}
+
+loose_object! {
+    /// Its `error`.
+    Inner {
+        "message" => message: Option<&'a RawValue>,
+        "code" => code: Option<&'a RawValue>,
+    }
+}
+
+/// The JSON error on stderr, among other lines, sometimes behind `[ERROR] `.
+fn on_stderr(stderr: &str) -> Option<(Box<RawValue>, Said)> {
+    let mut at = 0;
+    let mut found = None;
+    for line in stderr.split_inclusive('\n') {
+        let from = at + if line.starts_with("[ERROR] {") { "[ERROR] ".len() } else { 0 };
+        at += line.len();
+        let Some(rest) = stderr.get(from..).filter(|rest| rest.starts_with('{')) else { continue };
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let Some(Ok(raw)) = values.next() else { continue };
+        let object: Object<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let Some(error) = object.error.filter(|error| object.read && error.read) else { continue };
+        let said = Said {
+            message: string(error.message).map(std::borrow::Cow::into_owned),
+            code: error.code.and_then(|code| code.get().parse().ok()),
+        };
+        found = Some((raw.to_owned(), said));
+    }
+    found
+}

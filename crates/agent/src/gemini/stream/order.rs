@@ -1,0 +1,221 @@
+//! What a headless run is told: the arguments of the CLI, by version. Pure.
+
+use super::super::cli::{Cli, Version};
+use crate::model::{Failure, Phase};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A prompt that is longer is given on stdin: an argument may have 128 KiB.
+const LONGEST_ARGUMENT: usize = 100 << 10;
+
+/// What the agent may do without asking. A headless run can ask nobody.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Only read: without a person to ask, the tools that change something are not there.
+    #[default]
+    Default,
+    /// Edit files as well.
+    AutoEdit,
+    /// Everything.
+    Yolo,
+    /// Read and plan.
+    Plan,
+}
+
+impl Mode {
+    /// The mode with a name: the CLI's, ours, or Claude's.
+    ///
+    /// ```
+    /// use pollux_agent::gemini::stream::Mode;
+    ///
+    /// assert_eq!(Mode::named("auto-edit"), Some(Mode::AutoEdit));
+    /// assert_eq!(Mode::named("bypassPermissions"), Some(Mode::Yolo));
+    /// assert_eq!(Mode::named("everything"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "default" | "read-only" => Self::Default,
+            "auto-edit" | "auto_edit" | "acceptEdits" => Self::AutoEdit,
+            "yolo" | "bypassPermissions" => Self::Yolo,
+            "plan" => Self::Plan,
+            _ => return None,
+        })
+    }
+
+    /// The CLI's name for it.
+    pub fn upstream(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AutoEdit => "auto_edit",
+            Self::Yolo => "yolo",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// Claude's name for it.
+    pub fn claude(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AutoEdit => "acceptEdits",
+            Self::Yolo => "bypassPermissions",
+            Self::Plan => "plan",
+        }
+    }
+}
+
+/// All that shapes a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Order {
+    pub(super) prompt: String,
+    pub(super) mode: Mode,
+    pub(super) model: Option<String>,
+    pub(super) include: Vec<PathBuf>,
+    pub(super) attach: Vec<PathBuf>,
+    pub(super) resume: Option<String>,
+    pub(super) session_id: Option<String>,
+    pub(super) allow: Vec<String>,
+    pub(super) extra: Vec<OsString>,
+}
+
+impl Order {
+    /// The arguments, and what goes on stdin.
+    pub(super) fn arguments(
+        &self,
+        cli: &Cli,
+        cwd: &Path,
+    ) -> Result<(Vec<OsString>, Vec<u8>), Failure> {
+        self.check(cli)?;
+        let format = if cli.streams() { "stream-json" } else { "json" };
+        let mut args: Vec<OsString> = vec![format!("--output-format={format}").into()];
+        if self.mode != Mode::Default {
+            args.push(format!("--approval-mode={}", self.mode.upstream()).into());
+        }
+        args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
+        args.extend(self.resume.iter().map(|id| format!("--resume={id}").into()));
+        args.extend(self.session_id.iter().map(|id| format!("--session-id={id}").into()));
+        args.extend(self.allow.iter().map(|tool| format!("--allowed-tools={tool}").into()));
+        for directory in self.directories(cwd) {
+            let mut arg = OsString::from("--include-directories=");
+            arg.push(directory);
+            args.push(arg);
+        }
+        args.extend(self.extra.iter().cloned());
+        let prompt = self.whole_prompt();
+        if prompt.len() > LONGEST_ARGUMENT {
+            return Ok((args, prompt.into_bytes()));
+        }
+        args.push(format!("--prompt={prompt}").into());
+        Ok((args, Vec::new()))
+    }
+
+    /// Turns down what this version of the CLI cannot do, before it is started.
+    fn check(&self, cli: &Cli) -> Result<(), Failure> {
+        cli.check()?;
+        if self.prompt.trim().is_empty() && self.attach.is_empty() {
+            let failure = Failure::new(Phase::Start, "no_prompt", "there is no prompt");
+            return Err(failure.hint("give it as an argument, or on stdin"));
+        }
+        let needs = [
+            (self.session_id.is_some(), Version::new(0, 41, 0), "--session-id"),
+            (self.resume.is_some(), Version::new(0, 15, 0), "--resume"),
+            (self.mode == Mode::Plan, Version::new(0, 20, 0), "--mode plan"),
+        ];
+        for (wanted, since, flag) in needs {
+            if wanted && !cli.at_least(since) {
+                let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
+                let message = format!("Gemini CLI{own} has no {flag}: it came with {since}");
+                let failure = Failure::new(Phase::Start, "not_in_this_version", message);
+                return Err(failure.hint("update it, or leave the flag out"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The prompt, with the attached files as the CLI names files in a prompt.
+    fn whole_prompt(&self) -> String {
+        let mut prompt = self.prompt.clone();
+        for file in &self.attach {
+            prompt.push_str(" @");
+            prompt.push_str(&escaped(&file.display().to_string()));
+        }
+        prompt
+    }
+
+    /// Directories besides the working one: what was asked for, and where attached files are.
+    fn directories(&self, cwd: &Path) -> Vec<PathBuf> {
+        let mut all = self.include.clone();
+        for parent in self.attach.iter().filter_map(|file| file.parent()) {
+            if !parent.starts_with(cwd) && !all.iter().any(|known| known == parent) {
+                all.push(parent.to_path_buf());
+            }
+        }
+        all
+    }
+}
+
+/// A path as the CLI reads it behind an `@`: what would end it is escaped.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
+        if !(c.is_alphanumeric() || "/._-+".contains(c)) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mode, Order};
+    use crate::gemini::cli::{Cli, Version};
+    use std::path::Path;
+
+    fn cli(minor: u32) -> Cli {
+        Cli { path: "gemini".into(), version: Some(Version::new(0, minor, 0)) }
+    }
+
+    #[test]
+    fn a_prompt_that_looks_like_a_flag_is_a_prompt_all_the_same() {
+        let order = Order { prompt: "--help".into(), mode: Mode::Yolo, ..Order::default() };
+        let (args, stdin) = order.arguments(&cli(61), Path::new("/w")).unwrap();
+        assert_eq!(
+            args,
+            ["--output-format=stream-json", "--approval-mode=yolo", "--prompt=--help"]
+        );
+        assert!(stdin.is_empty());
+    }
+
+    #[test]
+    fn a_long_prompt_goes_over_stdin_and_an_old_cli_gives_one_object() {
+        let order = Order { prompt: "x".repeat(200_000), ..Order::default() };
+        let (args, stdin) = order.arguments(&cli(8), Path::new("/w")).unwrap();
+        assert_eq!(args, ["--output-format=json"]);
+        assert_eq!(stdin.len(), 200_000);
+    }
+
+    #[test]
+    fn what_a_version_has_not_is_refused_before_it_is_started() {
+        let order = Order { prompt: "x".into(), session_id: Some("a".into()), ..Order::default() };
+        assert_eq!(
+            order.arguments(&cli(34), Path::new("/w")).unwrap_err().code,
+            "not_in_this_version"
+        );
+        assert!(order.arguments(&cli(61), Path::new("/w")).is_ok());
+    }
+
+    #[test]
+    fn an_attached_file_is_named_in_the_prompt_and_its_directory_is_let_in() {
+        let order = Order {
+            prompt: "look".into(),
+            attach: vec!["/pics/my cat.png".into()],
+            ..Order::default()
+        };
+        let (args, _) = order.arguments(&cli(61), Path::new("/w")).unwrap();
+        let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+        assert!(args.contains(&"--include-directories=/pics".into()));
+        assert!(args.contains(&"--prompt=look @/pics/my\\ cat.png".into()), "{args:?}");
+    }
+}

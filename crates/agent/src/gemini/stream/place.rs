@@ -1,0 +1,90 @@
+//! The session file of a run: found by the id that the stream tells, and followed while the CLI writes it.
+
+use super::super::transcript::Transcript;
+use super::super::transcript::follow::Follow;
+use crate::model::{Event, EventKind};
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The session file of a run, as far as it is known.
+#[derive(Debug)]
+pub(super) struct Place {
+    gemini: PathBuf,
+    id: Option<String>,
+    follow: Option<Follow>,
+    /// Messages that were there before this run.
+    known: HashSet<String>,
+}
+
+impl Place {
+    /// A run that starts a session.
+    pub(super) fn new(gemini: PathBuf) -> Self {
+        Self { gemini, id: None, follow: None, known: HashSet::new() }
+    }
+
+    /// A run that goes on with a session: what is in its file is not of this run.
+    pub(super) fn resumed(gemini: PathBuf, file: &Path) -> Self {
+        let mut follow = Follow::new(file);
+        follow.skip_existing();
+        let bytes = fs::read(file).unwrap_or_default();
+        let text = super::super::transcript::text(&bytes);
+        let transcript = Transcript::read(&text);
+        let known = transcript.messages().map(|message| message.id.to_string()).collect();
+        Self { gemini, id: None, follow: Some(follow), known }
+    }
+
+    /// The stream has told the id.
+    pub(super) fn is(&mut self, id: &str) {
+        self.id.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// Where the file is, if it was found.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.follow.as_ref().map(Follow::path)
+    }
+
+    /// What is new in the file. It is looked for if it has not been found yet.
+    pub(super) fn poll(&mut self) -> Vec<Event<'static>> {
+        if self.follow.is_none() {
+            let found = self.id.as_deref().and_then(|id| find(&self.gemini, id));
+            self.follow = found.map(Follow::new);
+        }
+        self.migrate();
+        let mut events = self.follow.as_mut().map(Follow::poll).unwrap_or_default();
+        events.retain(|event| match &event.kind {
+            EventKind::MessageRecorded { message, .. } => {
+                !self.known.contains(message.id.to_str().as_ref())
+            }
+            _ => true,
+        });
+        events
+    }
+
+    /// A newer CLI that takes up a session of the old format goes on in a log beside it.
+    fn migrate(&mut self) {
+        let Some(path) = self.path().filter(|path| path.extension().is_some_and(|e| e == "json"))
+        else {
+            return;
+        };
+        let log = path.with_extension("jsonl");
+        if log.exists() {
+            self.follow = Some(Follow::new(log));
+        }
+    }
+}
+
+/// The newest file whose name bears the beginning of an id: the CLI names files so.
+pub(super) fn find(gemini: &Path, id: &str) -> Option<PathBuf> {
+    let short: String = id.chars().take(8).collect();
+    let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
+    let projects = fs::read_dir(gemini.join("tmp")).ok()?.flatten();
+    let chats = projects.filter_map(|project| fs::read_dir(project.path().join("chats")).ok());
+    let files = chats.flatten().flatten().filter(|file| {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("session-") && ends.iter().any(|end| name.ends_with(end))
+    });
+    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    files.map(|file| file.path()).max_by_key(modified)
+}

@@ -1,0 +1,96 @@
+//! A failure of a run, in one shape, whichever of its many ways the agent chose to say it.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Why a run did not do what was asked.
+#[derive(Debug, Clone, Serialize)]
+pub struct Failure {
+    /// How far it came.
+    pub phase: Phase,
+    /// One word for programs, such as `not_signed_in`.
+    pub code: &'static str,
+    /// What failed, for people.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// True where the same run may succeed when it is tried again.
+    pub retryable: bool,
+    /// The agent's exit code; none where it was not started, or where a signal ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The answer of the model's server, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
+    /// The last that the agent wrote to stderr.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub stderr: Box<str>,
+    /// What the agent said about it, as it said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Box<RawValue>>,
+}
+
+/// How far a run came before it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The agent was looked for.
+    Find,
+    /// The agent was started: its arguments, its settings, who is signed in, which folders are trusted.
+    Start,
+    /// The model was asked.
+    Request,
+    /// The model answered.
+    Response,
+    /// A tool ran.
+    Tool,
+    /// A limit was reached.
+    Budget,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+impl Failure {
+    /// A failure of which nothing else is known.
+    pub fn new(phase: Phase, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            phase,
+            code,
+            message: message.into(),
+            hint: None,
+            retryable: false,
+            exit_code: None,
+            signal: None,
+            http_status: None,
+            stderr: Box::default(),
+            upstream: None,
+        }
+    }
+
+    /// The same with what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, but worth another try.
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,74 @@
+//! What a tool call is about: concluded, and each fact with the place that it was concluded from.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+/// What a call is about, concluded from the tool's name, its arguments and its result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Meaning {
+    /// A command was run.
+    Command {
+        /// The command line.
+        command: String,
+        /// What it printed, without what the agent wraps around it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output: Option<String>,
+        /// Its exit code.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// From what each fact was concluded.
+        derived: Derived,
+    },
+    /// A file was changed.
+    Mutation {
+        /// Which file.
+        path: String,
+        /// What was done to it; nothing where that cannot be known yet.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        change: Option<Change>,
+        /// The change, as a unified diff.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+        /// From what each fact was concluded.
+        derived: Derived,
+    },
+    /// Something was looked for, or fetched.
+    Card {
+        /// What was asked for: a query, a pattern, an address.
+        title: String,
+        /// From what each fact was concluded.
+        derived: Derived,
+    },
+    /// The tool gave back what looks like a unified diff.
+    Diff {
+        /// The diff.
+        diff: String,
+        /// From what it was concluded.
+        derived: Derived,
+    },
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It was not there before.
+    Created,
+    /// It was there before.
+    Edited,
+}
+
+/// The name of each fact, and the place that it was concluded from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Derived(pub Vec<(&'static str, &'static str)>);
+
+impl Serialize for Derived {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (fact, from) in &self.0 {
+            map.serialize_entry(fact, from)?;
+        }
+        map.end()
+    }
+}

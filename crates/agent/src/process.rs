@@ -1,0 +1,183 @@
+//! A child that is a process group: it is told to end, then ended, and nothing of it is left.
+//!
+//! An agent starts shells, and shells start what they like, some of it in sessions of their own that no signal to the
+//! group reaches. So each child carries a mark in its environment, which all that it starts inherits, and what bears
+//! the mark when the child is gone is ended too.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the module that starts children and owns them"
+)]
+
+mod family;
+mod tail;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{ChildStdout, Command};
+use tokio::task::JoinSet;
+
+/// How much of stderr is kept.
+pub const TAIL: usize = 64 << 10;
+/// The variable that marks what a child starts.
+const MARK: &str = "POLLUX_CHILD";
+
+/// A program to start.
+#[derive(Debug, Clone)]
+pub struct Program {
+    path: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    cwd: PathBuf,
+    input: Vec<u8>,
+}
+
+impl Program {
+    /// A program that runs in a directory, with nothing on its stdin.
+    pub fn new(path: impl Into<PathBuf>, cwd: &Path) -> Self {
+        Self {
+            path: path.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: cwd.to_path_buf(),
+            input: Vec::new(),
+        }
+    }
+
+    /// The same with arguments.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// The same with a variable of the environment.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same with something on its stdin, which is closed behind it.
+    #[must_use]
+    pub fn input(mut self, input: Vec<u8>) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Starts it, as a process group of its own.
+    pub fn spawn(self) -> io::Result<Child> {
+        let mark = format!("{}-{}", std::process::id(), next_number());
+        let mut command = Command::new(&self.path);
+        command.args(&self.args).current_dir(&self.cwd).envs(self.env).env(MARK, &mark);
+        command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let tail = tail::Tail::default();
+        let mut tasks = JoinSet::new();
+        if let Some(stderr) = child.stderr.take() {
+            tasks.spawn(tail::read(stderr, tail.clone()));
+        }
+        if let Some(mut stdin) = child.stdin.take() {
+            tasks.spawn(async move {
+                // A child that reads no more has had enough.
+                drop(stdin.write_all(&self.input).await);
+            });
+        }
+        Ok(Child { process: child, group, mark, tail, tasks, over: false })
+    }
+}
+
+fn next_number() -> u64 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+/// A child that was started. Dropping it ends it, and all that it started, at once.
+#[derive(Debug)]
+pub struct Child {
+    process: tokio::process::Child,
+    group: Option<Pid>,
+    mark: String,
+    tail: tail::Tail,
+    /// Reads stderr and writes stdin.
+    tasks: JoinSet<()>,
+    over: bool,
+}
+
+impl Child {
+    /// What it prints. To be taken once.
+    pub fn stdout(&mut self) -> Option<ChildStdout> {
+        self.process.stdout.take()
+    }
+
+    /// Waits for its end. May be asked again.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.process.wait().await
+    }
+
+    /// Asks it to stop, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Tells it to stop.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends it, and all that it started.
+    pub fn kill(&self) {
+        // Before: what it started can still be found by its parents.
+        let family = family::of(self.group, &self.mark);
+        self.signal(Signal::KILL);
+        family::end(&family);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // A group that is gone needs no signal.
+            let _gone = kill_process_group(group, signal);
+        }
+    }
+
+    /// The last of what it wrote to stderr.
+    pub fn stderr(&self) -> String {
+        self.tail.text()
+    }
+
+    /// The child has ended: waits a moment for the last of stderr, and ends what it left behind.
+    pub async fn close(mut self) -> String {
+        self.sweep();
+        let rest = async { while self.tasks.join_next().await.is_some() {} };
+        drop(tokio::time::timeout(Duration::from_millis(500), rest).await);
+        self.tail.text()
+    }
+
+    fn sweep(&mut self) {
+        self.signal(Signal::KILL);
+        // What is started while the others are being ended is found the next time.
+        for _ in 0..8 {
+            let left = family::of(None, &self.mark);
+            if left.is_empty() {
+                break;
+            }
+            family::end(&left);
+        }
+        self.over = true;
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.over {
+            self.kill();
+            self.sweep();
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Every recorded headless run: its stream and its session file made one, compared with what somebody has read. Adding
+//! a file adds a test case.
+
+use pollux_agent::gemini::stream::whole;
+use pollux_agent::model::{Block, EventKind, Message, Source};
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
+}
+
+#[test]
+fn every_recorded_run_reads_as_it_was_meant() {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => "snapshots/streams" }, {
+        insta::glob!(recordings(), "*/headless/*.exit", |path| {
+            // The other two formats are no streams; what fails there is told on stderr all the same.
+            let stream = path.with_extension("stream.jsonl").exists();
+            if stream || path.ends_with("json_err400.exit") {
+                insta::assert_snapshot!(shown(path));
+            }
+        });
+    });
+}
+
+/// The session file of the same run. A resumed run's file holds the earlier one too, and is not compared here.
+fn session(exit: &Path) -> Option<Vec<u8>> {
+    let name = exit.file_stem().unwrap().to_str().unwrap();
+    if name.starts_with("resume") {
+        return None;
+    }
+    let sessions = exit.parent().unwrap().parent().unwrap().join("sessions");
+    ["jsonl", "json"].iter().find_map(|kind| fs::read(sessions.join(format!("{name}.{kind}"))).ok())
+}
+
+fn shown(exit: &Path) -> String {
+    let code: i32 = fs::read_to_string(exit).unwrap().trim().parse().unwrap();
+    let read = |kind: &str| fs::read_to_string(exit.with_extension(kind)).unwrap_or_default();
+    let file = session(exit);
+    let (events, messages) =
+        whole(&read("stream.jsonl"), file.as_deref(), Some(code), &read("stderr"));
+    let mut out =
+        format!("exit {code}, session file {}\n", if file.is_some() { "yes" } else { "no" });
+    for event in &events {
+        let mut value = serde_json::to_value(event).unwrap();
+        shorten(&mut value);
+        writeln!(out, "{value}").unwrap();
+    }
+    out.push_str("= messages\n");
+    for message in &messages {
+        line_of(message, &mut out);
+    }
+    out
+}
+
+fn line_of(message: &Message<'_>, out: &mut String) {
+    let kinds = message.blocks().iter().map(|block| match block {
+        Block::Text { text } => format!("text {:?}", head(&text.to_str(), 80)),
+        Block::Thinking { .. } => "thinking".to_owned(),
+        Block::ToolUse { name, .. } => format!("use {name}"),
+        Block::ToolResult { status, .. } => format!("result {status:?}"),
+        Block::Image { .. } => "image".to_owned(),
+    });
+    let kinds: Vec<String> = kinds.collect();
+    let meta = if message.meta { " meta" } else { "" };
+    writeln!(out, "{:?}{meta}: {}", message.role, kinds.join(", ")).unwrap();
+}
+
+fn head(text: &str, count: usize) -> String {
+    text.chars().take(count).collect()
+}
+
+/// Long strings are cut, `_original` and paths of the recorder's machine go.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.chars().count() > 300 => {
+            *text = format!("{}… ({} characters)", head(text, 200), text.chars().count());
+        }
+        Value::Array(list) => list.iter_mut().for_each(shorten),
+        Value::Object(map) => {
+            map.remove("_original");
+            map.remove("stderr");
+            map.remove("upstream");
+            map.values_mut().for_each(shorten);
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_failed_recording_is_one_typed_error_and_no_other_is() {
+    for entry in glob("*/headless") {
+        for exit in files(&entry, "exit") {
+            let code: i32 = fs::read_to_string(&exit).unwrap().trim().parse().unwrap();
+            let stream = fs::read_to_string(exit.with_extension("stream.jsonl"));
+            let Ok(stream) = stream else { continue };
+            let stderr = fs::read_to_string(exit.with_extension("stderr")).unwrap_or_default();
+            let (events, _) = whole(&stream, session(&exit).as_deref(), Some(code), &stderr);
+            let EventKind::TurnEnded { error, .. } = &events.last().unwrap().kind else {
+                panic!("{}: the last event ends the turn", exit.display())
+            };
+            let well = code == 0 && stream.contains(r#""status":"success","stats""#);
+            assert_eq!(error.is_none(), well, "{}", exit.display());
+            if let Some(error) = error {
+                assert_eq!(error.exit_code, Some(code));
+                assert!(
+                    !error.message.contains("[object"),
+                    "{}: {}",
+                    exit.display(),
+                    error.message
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_session_file_gives_what_the_stream_has_lost() {
+    for version in ["0.34.0", "0.47.0", "0.61.0"] {
+        let exit = recordings().join(version).join("headless/shell_fail.exit");
+        let stream = fs::read_to_string(exit.with_extension("stream.jsonl")).unwrap();
+        let (events, _) = whole(&stream, session(&exit).as_deref(), Some(0), "");
+        let told = |source: Source, what: &str| {
+            let from = events.iter().filter(|event| event.source == source);
+            let text: Vec<String> =
+                from.map(|event| serde_json::to_string(event).unwrap()).collect();
+            text.iter().any(|event| event.contains(what))
+        };
+        assert!(!told(Source::Stream, "exit_code"), "{version}");
+        assert!(told(Source::SessionFile, r#""exit_code":3"#), "{version}");
+        assert!(told(Source::SessionFile, r#""scope":"message""#), "{version}");
+    }
+}
+
+fn glob(pattern: &str) -> Vec<PathBuf> {
+    let versions = fs::read_dir(recordings()).unwrap().map(|entry| entry.unwrap().path());
+    let below = pattern.trim_start_matches("*/");
+    versions.map(|version| version.join(below)).filter(|path| path.is_dir()).collect()
+}
+
+fn files(directory: &Path, kind: &str) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    all.retain(|path| path.extension().is_some_and(|extension| extension == kind));
+    all.sort();
+    all
+}

@@ -1,0 +1,95 @@
+//! Every script of the library through `Run`, in every version: the events are as they were read once.
+
+mod outline;
+mod trouble;
+
+use outline::outline;
+use pollux_agent::gemini::cli::{Cli as Found, Version};
+use pollux_agent::gemini::stream::{Mode, Outcome, Run};
+use pollux_agent::model::Event;
+use pollux_e2e::{Cli, Stage, script};
+use std::path::Path;
+
+/// A run on a stage: the CLI, the home, the workspace and the environment of the stage.
+fn run(stage: &Stage, prompt: &str) -> Run {
+    let cli = stage.cli();
+    let found = Found { path: cli.program().to_path_buf(), version: Version::read(cli.version()) };
+    let run = Run::new(prompt).cli(found).home(stage.home().path()).cwd(stage.workspace());
+    stage.env().into_iter().fold(run, |run, (name, value)| run.env(name, value))
+}
+
+/// The events of a run to its end.
+async fn told(run: Run) -> (Vec<Event<'static>>, Outcome) {
+    let mut running = run.start().await.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = running.next().await {
+        events.push(event);
+    }
+    (events, running.outcome().await)
+}
+
+/// Runs a script's trial on every version and compares the outline of the events.
+async fn told_as_scripted(name: &str) {
+    for cli in Cli::all().unwrap() {
+        let script = script(name).unwrap();
+        let trial = script.trial().unwrap().clone();
+        let stage = Stage::new(&cli, script).await.unwrap();
+        let order = trial.args.iter().fold(run(&stage, &trial.prompt), |run, arg| {
+            if arg == "--yolo" { run.mode(Mode::Yolo) } else { run.extra_arg(arg) }
+        });
+        let (events, outcome) = told(order).await;
+        compare(name, &cli, &outline(&events, &outcome, &stage));
+        stage.close().await;
+    }
+}
+
+fn compare(name: &str, cli: &Cli, outline: &str) {
+    let shown = Path::new("snapshots/run").join(cli.like());
+    insta::with_settings!({
+        snapshot_path => shown,
+        prepend_module_to_snapshot => false,
+        omit_expression => true,
+    }, {
+        insta::assert_snapshot!(name, outline);
+    });
+}
+
+macro_rules! scenarios {
+    ($($test:ident = $script:literal,)*) => {
+        $(
+            #[tokio::test]
+            async fn $test() {
+                told_as_scripted($script).await;
+            }
+        )*
+    };
+}
+
+scenarios! {
+    the_thought_of_a_greeting_is_told = "greeting",
+    markdown_is_told_as_it_was_written = "markdown",
+    text_that_is_not_ascii_is_told_whole = "unicode",
+    what_a_file_held_is_told = "read-file",
+    a_new_file_has_its_diff = "write-file",
+    an_edit_has_its_diff = "edit",
+    a_command_has_its_output_and_its_exit_code = "shell",
+    a_listing_is_told_whole = "list-directory",
+    a_search_is_a_card = "grep",
+    a_web_search_is_a_card = "web-search",
+    a_sub_agent_is_told_of = "sub-agent",
+    two_calls_at_once_are_kept_apart = "parallel",
+    three_steps_are_three_messages = "chain",
+    a_tool_that_fails_is_told = "tool-error",
+    an_unknown_tool_is_told = "unknown-tool",
+    a_tool_that_is_not_there_is_told = "approval",
+    a_400_is_a_typed_error = "error-400",
+    a_401_is_a_typed_error = "error-401",
+    a_404_is_a_typed_error = "error-404",
+    a_429_of_the_day_is_a_typed_error = "error-429-day",
+    a_cut_stream_is_a_typed_error_and_its_text_is_superseded = "cut-off",
+    garbage_is_a_typed_error = "garbage",
+    an_empty_answer_is_a_typed_error_or_tried_again = "empty",
+    the_limit_of_tokens_is_told = "max-tokens",
+    safety_is_told = "safety",
+    a_loop_is_told = "loop",
+}

@@ -1,0 +1,246 @@
+//! What must not happen to a run, and what must be left when it does: nothing.
+
+use super::{run, told};
+use pollux_agent::gemini::cli::{Cli as Found, Version};
+use pollux_agent::gemini::stream::{Mode, Run};
+use pollux_agent::model::{EventKind, Phase, Status, StopReason};
+use pollux_e2e::{Cli, Stage, wait_until};
+use pollux_rehearsal::Script;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// What is waited for comes within this time, or not at all.
+const SOON: Duration = Duration::from_secs(20);
+
+/// The newest version: what is tried here is ours, not the CLI's.
+fn newest() -> Option<Cli> {
+    Cli::all().unwrap().pop()
+}
+
+/// A script whose command runs long, and leaves a sign of itself in the process table.
+fn long_command(sign: &str) -> Script {
+    let text = format!(
+        "[[rule]]\nprompt = \"run\"\nreply = [{{ call = \"run_shell_command\", args = {{ command = \"sleep {sign}\" }} }}]\n\
+         [[rule]]\ntool = \"run_shell_command\"\nreply = \"Done.\"\n"
+    );
+    text.parse().unwrap()
+}
+
+/// The processes whose command line holds a text.
+fn processes_with(sign: &str) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(sign)).collect()
+}
+
+#[tokio::test]
+async fn a_cancelled_run_says_what_was_cancelled_and_leaves_no_shell_behind() {
+    let Some(cli) = newest() else { return };
+    let stage = Stage::new(&cli, long_command("4711.25")).await.unwrap();
+    let mut running = run(&stage, "run it").mode(Mode::Yolo).start().await.unwrap();
+    let stop = running.stop();
+    let mut events = Vec::new();
+    while let Some(event) = running.next().await {
+        if matches!(event.kind, EventKind::ToolStarted { .. }) {
+            wait_until("the command runs", SOON, || !processes_with("sleep 4711.25").is_empty())
+                .await;
+            stop.cancel();
+        }
+        events.push(event);
+    }
+    let outcome = running.outcome().await;
+    assert_eq!(outcome.stop_reason, Some(StopReason::Cancelled));
+    assert_eq!(outcome.error.unwrap().phase, Phase::Cancelled);
+    let cancelled = |kind: &EventKind<'_>| {
+        matches!(kind, EventKind::ToolEnded { status: Status::Cancelled, .. })
+    };
+    assert!(events.iter().any(|event| cancelled(&event.kind)));
+    assert_eq!(processes_with("sleep 4711.25"), Vec::<String>::new());
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_leaves_no_process_behind() {
+    let Some(cli) = newest() else { return };
+    let stage = Stage::new(&cli, long_command("4712.25")).await.unwrap();
+    let mut running = run(&stage, "run it").mode(Mode::Yolo).start().await.unwrap();
+    while let Some(event) = running.next().await {
+        if matches!(event.kind, EventKind::ToolStarted { .. }) {
+            wait_until("the command runs", SOON, || !processes_with("sleep 4712.25").is_empty())
+                .await;
+            break;
+        }
+    }
+    drop(running);
+    let home = stage.home().path().display().to_string();
+    wait_until("all are gone", SOON, || processes_with("sleep 4712.25").is_empty()).await;
+    assert!(processes_with(&home).is_empty());
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_time_limit_and_a_turn_limit_end_the_run_with_their_names() {
+    let Some(cli) = newest() else { return };
+    let stage = Stage::new(&cli, long_command("4713.25")).await.unwrap();
+    let order = run(&stage, "run it").mode(Mode::Yolo).timeout(Duration::from_secs(6));
+    let (_, outcome) = told(order).await;
+    let error = outcome.error.unwrap();
+    assert_eq!((error.phase, error.code), (Phase::Budget, "timeout"));
+    assert_eq!(processes_with("sleep 4713.25"), Vec::<String>::new());
+    stage.close().await;
+
+    let stage = Stage::with(&cli, "chain").await.unwrap();
+    let prompt = pollux_e2e::script("chain").unwrap().trial().unwrap().prompt.clone();
+    let order = run(&stage, &prompt).mode(Mode::Yolo).max_turns(1);
+    let (events, outcome) = told(order).await;
+    assert_eq!(outcome.error.as_ref().unwrap().code, "max_turns");
+    let calls = events.iter().filter(|event| matches!(event.kind, EventKind::ToolStarted { .. }));
+    // A scripted model answers faster than a signal is heard; a third turn there never is.
+    assert!(calls.count() <= 2);
+    assert!(outcome.turns <= 2);
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_cli_that_is_killed_at_any_moment_is_a_typed_error() {
+    let Some(cli) = newest() else { return };
+    for moment in [0, 150, 700, 1300] {
+        let stage = Stage::with(&cli, "slow").await.unwrap();
+        let mark = stage.home().path().display().to_string();
+        let running = run(&stage, "tell me a slow story").start().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(moment)).await;
+        kill_all_with(&mark);
+        let outcome = running.outcome().await;
+        let error = outcome.error.expect("a killed run is no success");
+        assert_eq!((error.code, error.signal), ("killed", Some(9)), "after {moment} ms");
+        assert!(error.retryable);
+        stage.close().await;
+    }
+}
+
+/// Kills, as the kernel does when memory is short, all processes whose environment names a home.
+fn kill_all_with(home: &str) {
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let number = entry.file_name().to_string_lossy().parse::<i32>().ok();
+        let ours =
+            String::from_utf8_lossy(&environment).contains(&format!("GEMINI_CLI_HOME={home}"));
+        if let Some(process) = number.filter(|_| ours).and_then(rustix::process::Pid::from_raw) {
+            let _gone = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[tokio::test]
+async fn runs_side_by_side_leave_no_process_and_no_file_behind() {
+    let Some(cli) = newest() else { return };
+    let stage = Stage::with(&cli, "shell").await.unwrap();
+    let mut runs = tokio::task::JoinSet::new();
+    for _ in 0..pollux_e2e::side_by_side() {
+        runs.spawn(told(run(&stage, "run the commands").mode(Mode::Yolo)));
+    }
+    let mut sessions = Vec::new();
+    while let Some(ended) = runs.join_next().await {
+        let (_, outcome) = ended.unwrap();
+        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+        let exits = serde_json::to_string(&outcome.messages).unwrap();
+        assert!(exits.contains("Exit Code: 3"));
+        sessions.push(outcome.session_id.unwrap());
+    }
+    sessions.sort();
+    sessions.dedup();
+    assert_eq!(sessions.len(), pollux_e2e::side_by_side(), "each had a session of its own");
+    let home = stage.home().path().display().to_string();
+    let left = fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(&home)
+    });
+    assert_eq!(left.count(), 0, "no process bears the home of the stage");
+    let temporary: Vec<_> = fs::read_dir(std::env::temp_dir()).unwrap().flatten().collect();
+    assert!(
+        temporary.iter().all(|file| !file.file_name().to_string_lossy().starts_with("pollux-run"))
+    );
+    stage.close().await;
+}
+
+/// A program in place of the CLI.
+fn program(directory: &Path, script: &str) -> Found {
+    let path = directory.join("gemini");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    Found { path, version: Some(Version::new(0, 61, 0)) }
+}
+
+#[tokio::test]
+async fn noise_cut_lines_and_unknown_lines_are_told_and_harm_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let cli = program(
+        directory.path(),
+        r#"cat <<'END'
+Debug: something
+{"type":"init","session_id":"s","model":"auto","colour":"blue"}
+{"type":"weather","sky":"grey"}
+{"type":"message","role":"assistant","content":" \n","delta":true}
+{"type":"message","role":"assistant","content":"Hi","delta":true}
+{"type":"result","status":"success"}
+END
+printf '{"type":"mess'"#,
+    );
+    let order = Run::new("hello").cli(cli).home(directory.path()).cwd(directory.path());
+    let (events, outcome) = told(order).await;
+    assert!(outcome.error.is_none());
+    assert_eq!(outcome.text, " \nHi");
+    let unread = events.iter().filter(|event| matches!(event.kind, EventKind::Unread { .. }));
+    assert_eq!(unread.count(), 5, "noise, two fields, a type, and a cut line");
+    let said = serde_json::to_string(&events).unwrap();
+    assert!(said.contains("no session file was found"), "what is missing is said");
+}
+
+#[tokio::test]
+async fn a_line_of_sixty_megabytes_is_read_and_a_longer_one_is_cut() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = |megabytes: usize| {
+        format!(
+            r#"printf '{{"type":"message","role":"assistant","content":"'; head -c {} /dev/zero | tr '\0' x; echo '","delta":true}}'"#,
+            megabytes << 20
+        )
+    };
+    let script = format!(
+        "{}\n{}\necho '{{\"type\":\"result\",\"status\":\"success\"}}'",
+        line(60),
+        line(70)
+    );
+    let cli = program(directory.path(), &script);
+    let order = Run::new("hello").cli(cli).home(directory.path()).cwd(directory.path());
+    let (events, outcome) = told(order).await;
+    assert!(outcome.error.is_none());
+    assert_eq!(outcome.text.len(), 60 << 20);
+    assert!(events.iter().any(|event| matches!(event.kind, EventKind::Unread { .. })));
+}
+
+#[tokio::test]
+async fn a_cli_without_streams_gives_its_answer_at_the_end_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut cli = program(
+        directory.path(),
+        r#"case "$*" in *--output-format=json*) printf '{\n "session_id": "s",\n "response": "Hi"\n}\n';; *) exit 1;; esac"#,
+    );
+    cli.version = Some(Version::new(0, 8, 2));
+    let order = Run::new("hello").cli(cli).home(directory.path()).cwd(directory.path());
+    let (events, outcome) = told(order).await;
+    assert_eq!((outcome.text.as_str(), outcome.error.is_none()), ("Hi", true));
+    assert!(serde_json::to_string(&events).unwrap().contains("cannot stream"));
+}
+
+#[tokio::test]
+async fn a_cli_that_ends_with_zero_and_no_result_has_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let cli =
+        program(directory.path(), r#"echo '{"type":"init","session_id":"s","model":"auto"}'"#);
+    let order = Run::new("hello").cli(cli).home(directory.path()).cwd(directory.path());
+    let (_, outcome) = told(order).await;
+    assert_eq!(outcome.error.unwrap().code, "no_result");
+}

@@ -1,0 +1,237 @@
+//! What `pollux run` prints, in four formats.
+
+use super::Format;
+use super::claude::Claude;
+use crate::render::clean;
+use crate::report::{self, human};
+use pollux_agent::gemini::stream::{Mode, Outcome};
+use pollux_agent::gemini::tools::shell;
+use pollux_agent::model::{
+    Event, EventKind, Failure, Level, Meaning, Message, Part, Source, Status, StopReason, Text,
+    Usage,
+};
+use serde::Serialize;
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::Path;
+
+/// How long a line about a tool or a thought may be.
+const LINE: usize = 100;
+
+/// Where the events of a run go.
+pub(super) enum Output {
+    Text(Words),
+    Json,
+    Events,
+    Claude(Box<Claude>),
+}
+
+/// The state of the answer on the screen.
+#[derive(Default)]
+pub(super) struct Words {
+    /// Whether the last line of what was said is open; nothing where nothing was said.
+    open: Option<bool>,
+    /// Tools have ended since: what comes next is another answer.
+    apart: bool,
+    started: HashSet<String>,
+}
+
+/// What `-o json` prints.
+#[derive(Serialize)]
+struct Object<'a> {
+    session_id: Option<&'a str>,
+    text: &'a str,
+    messages: &'a [Message<'static>],
+    usage: Usage,
+    model: Option<&'a Text<'static>>,
+    num_turns: u64,
+    stop_reason: Option<StopReason>,
+    error: Option<&'a Failure>,
+    session_file: Option<&'a Path>,
+}
+
+impl Output {
+    pub(super) fn new(format: Format, cwd: &Path, mode: Mode) -> Self {
+        match format {
+            Format::Text => Self::Text(Words::default()),
+            Format::Json => Self::Json,
+            Format::Events => Self::Events,
+            Format::Claude => Self::Claude(Box::new(Claude::new(cwd, mode))),
+        }
+    }
+
+    /// True where a person reads along.
+    pub(super) fn is_for_people(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Json)
+    }
+
+    pub(super) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<()> {
+        match self {
+            Self::Text(words) => words.event(event),
+            Self::Json => Ok(()),
+            Self::Events => {
+                let mut out = report::raw();
+                report::line(&mut out, event)?;
+                Ok(out.flush()?)
+            }
+            Self::Claude(claude) => claude.event(event),
+        }
+    }
+
+    pub(super) fn end(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
+        match self {
+            Self::Text(words) => words.end(outcome)?,
+            Self::Json => report::json(&Object {
+                session_id: outcome.session_id.as_deref(),
+                text: &outcome.text,
+                messages: &outcome.messages,
+                usage: outcome.usage,
+                model: outcome.model.as_ref(),
+                num_turns: outcome.turns,
+                stop_reason: outcome.stop_reason,
+                error: outcome.error.as_ref(),
+                session_file: outcome.session_file.as_deref(),
+            })?,
+            Self::Events => unstarted(outcome)?,
+            Self::Claude(claude) => claude.end(outcome)?,
+        }
+        if let Some(failure) = &outcome.error {
+            report::failure(failure);
+        }
+        Ok(())
+    }
+}
+
+/// A run that could not be started has no events of its own; how it ended is told all the same.
+fn unstarted(outcome: &Outcome) -> anyhow::Result<()> {
+    let Some(failure) = outcome.error.as_ref().filter(|_| outcome.session_id.is_none()) else {
+        return Ok(());
+    };
+    if failure.exit_code.is_some() || failure.signal.is_some() {
+        return Ok(());
+    }
+    let kind = EventKind::TurnEnded {
+        stop_reason: StopReason::Error,
+        duration_ms: None,
+        tool_calls: None,
+        error: Some(Box::new(failure.clone())),
+    };
+    let mut out = report::raw();
+    report::line(&mut out, &Event::new(Source::Pollux, kind))?;
+    Ok(out.flush()?)
+}
+
+impl Words {
+    fn event(&mut self, event: &Event<'_>) -> anyhow::Result<()> {
+        match &event.kind {
+            EventKind::TextGrew { part: Part::Text, text, .. } => self.say(&text.to_str())?,
+            EventKind::TextGrew { part: Part::Thinking, text, .. } => {
+                self.aside(&format!("∴ {}", cut(&text.to_str())))?;
+            }
+            EventKind::ToolStarted { id, name, meaning, .. } => {
+                self.started.insert(id.to_string());
+                let about = meaning.as_deref().map(headline).unwrap_or_default();
+                self.aside(&format!("▸ {} {}", clean(&name.to_str()), cut(&about)))?;
+            }
+            EventKind::ToolEnded { id, status, meaning, error, changed, .. } => {
+                self.apart = true;
+                let first = self.started.remove(id.to_str().as_ref());
+                let news = ended(*status, meaning.as_deref(), error.as_ref());
+                if (first && *status != Status::Success) || *changed {
+                    self.aside(&format!("  {news}"))?;
+                }
+            }
+            EventKind::HistoryRewritten { superseded: Some(_), .. } => {
+                self.aside("↺ the text before was of an attempt that failed")?;
+            }
+            EventKind::Notice { level, text } => {
+                self.end_line()?;
+                match level {
+                    Level::Warning => report::warn(&clean(text)),
+                    Level::Error => report::quiet(&format!("✗ {}", cut(text))),
+                }
+            }
+            EventKind::Unread { reason, .. } => self.aside(&format!("? {}", cut(reason)))?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> anyhow::Result<()> {
+        let mut out = report::out();
+        if let Some(open) = self.open.filter(|_| self.apart) {
+            out.write_all(if open { b"\n\n" } else { b"\n" })?;
+        }
+        self.apart = false;
+        let text = clean(text);
+        out.write_all(text.as_bytes())?;
+        self.open = Some(!text.ends_with('\n'));
+        Ok(out.flush()?)
+    }
+
+    /// A line beside the answer.
+    fn aside(&mut self, text: &str) -> anyhow::Result<()> {
+        if report::both_are_terminals() {
+            self.end_line()?;
+        }
+        report::quiet(text);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> anyhow::Result<()> {
+        if self.open == Some(true) {
+            let mut out = report::out();
+            out.write_all(b"\n")?;
+            out.flush()?;
+            self.open = Some(false);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
+        self.end_line()?;
+        if outcome.error.is_none() {
+            let tokens = human::short(outcome.usage.total_tokens);
+            let id = outcome.session_id.as_deref().unwrap_or("none");
+            report::quiet(&format!("· {tokens} tokens · session {id}"));
+        }
+        Ok(())
+    }
+}
+
+fn cut(text: &str) -> String {
+    let line = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    report::table::cut(&line, LINE)
+}
+
+fn headline(meaning: &Meaning) -> String {
+    match meaning {
+        Meaning::Command { command, .. } => command.clone(),
+        Meaning::Mutation { path, .. } => path.clone(),
+        Meaning::Card { title, .. } => title.clone(),
+        Meaning::Diff { .. } => String::new(),
+    }
+}
+
+/// How a call ended, on one line.
+fn ended(status: Status, meaning: Option<&Meaning>, error: Option<&Text<'_>>) -> String {
+    match (status, meaning) {
+        (Status::Cancelled, _) => "⊘ cancelled".to_owned(),
+        (Status::Error, _) => {
+            let words = error.map(|text| shell::shown(&text.to_str())).unwrap_or_default();
+            format!("✗ {}", cut(&words))
+        }
+        (_, Some(Meaning::Command { exit_code: Some(code), output, .. })) => {
+            let mark = if *code == 0 { '✓' } else { '✗' };
+            let lines = output.as_deref().map_or(0, |output| output.lines().count());
+            format!("{mark} exit {code} · {}", human::count(lines as u64, "line"))
+        }
+        (_, Some(Meaning::Mutation { diff: Some(diff), .. })) => {
+            let count = |sign: char, head: &str| {
+                diff.lines().filter(|l| l.starts_with(sign) && !l.starts_with(head)).count()
+            };
+            format!("✓ +{} -{}", count('+', "+++"), count('-', "---"))
+        }
+        _ => "✓".to_owned(),
+    }
+}

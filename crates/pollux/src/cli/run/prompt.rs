@@ -1,0 +1,97 @@
+//! The prompt and the other words of `pollux run`.
+
+use super::refused;
+use crate::report;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Gemini CLI takes no more on its stdin, and cuts what is longer without an error.
+const LONGEST: usize = 8 << 20;
+
+/// The prompt: the argument, stdin, or both.
+pub(super) fn read(argument: Option<&str>) -> anyhow::Result<String> {
+    let wants_stdin = matches!(argument, None | Some("-"));
+    let words = argument.filter(|argument| *argument != "-").unwrap_or_default();
+    if report::stdin_is_a_person() {
+        if wants_stdin {
+            return Err(none());
+        }
+        return Ok(words.to_owned());
+    }
+    // Somebody who gives a prompt may leave stdin open behind it, with nothing to come.
+    let mut piped = String::new();
+    if wants_stdin || report::stdin_has_something() {
+        let mut bytes = Vec::new();
+        io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() > LONGEST {
+            let hint = "put it into a file, and name the file in the prompt";
+            return Err(refused("long_prompt", "the prompt has more than 8 MB".to_owned(), hint));
+        }
+        piped = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    Ok(match (piped.trim().is_empty(), words.is_empty()) {
+        (true, _) => words.to_owned(),
+        (false, true) => piped,
+        // As the CLI itself joins them.
+        (false, false) => format!("{piped}\n\n{words}"),
+    })
+}
+
+/// Nobody has said anything.
+pub(super) fn none() -> anyhow::Error {
+    let hint = "give it as an argument, or on stdin";
+    refused("no_prompt", "there is no prompt".to_owned(), hint)
+}
+
+/// A file that is there.
+pub(super) fn attached(path: &Path) -> anyhow::Result<PathBuf> {
+    path.canonicalize().map_err(|error| {
+        let message = format!("cannot attach {}: {error}", path.display());
+        refused("no_file", message, "name a file that is there")
+    })
+}
+
+/// A time such as `90s`, `10m`, `1h`; a number alone is seconds.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.strip_prefix(digits).unwrap_or_default();
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a time is a number with s, m or h behind it".to_owned()),
+    };
+    let Ok(number) = digits.parse::<f64>() else {
+        return Err("a time begins with a number".to_owned());
+    };
+    Duration::try_from_secs_f64(number * factor).map_err(|error| error.to_string())
+}
+
+/// `NAME=VALUE`.
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("a variable is written NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, variable};
+    use std::time::Duration;
+
+    #[test]
+    fn a_time_is_a_number_with_a_unit() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert!(duration("soon").is_err() && duration("5 parsecs").is_err());
+    }
+
+    #[test]
+    fn a_variable_has_a_name() {
+        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
+        assert!(variable("=x").is_err() && variable("x").is_err());
+    }
+}
