@@ -2,7 +2,7 @@
 //! a file adds a test case.
 
 use pollux_agent::gemini::stream::whole;
-use pollux_agent::model::{Block, EventKind, Message, Source};
+use pollux_agent::model::{Block, EventKind, Message, Source, Status};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -97,7 +97,19 @@ fn every_failed_recording_is_one_typed_error_and_no_other_is() {
             let stream = fs::read_to_string(exit.with_extension("stream.jsonl"));
             let Ok(stream) = stream else { continue };
             let stderr = fs::read_to_string(exit.with_extension("stderr")).unwrap_or_default();
-            let (events, _) = whole(&stream, session(&exit).as_deref(), Some(code), &stderr);
+            let (events, messages) = whole(&stream, session(&exit).as_deref(), Some(code), &stderr);
+            let uses =
+                messages.iter().flat_map(|message| message.blocks()).filter_map(
+                    |block| match block {
+                        Block::ToolUse { id, .. } => Some(id.to_string()),
+                        _ => None,
+                    },
+                );
+            let mut uses: Vec<String> = uses.collect();
+            let all = uses.len();
+            uses.sort();
+            uses.dedup();
+            assert_eq!(uses.len(), all, "{}: a call is in one message", exit.display());
             let EventKind::TurnEnded { error, .. } = &events.last().unwrap().kind else {
                 panic!("{}: the last event ends the turn", exit.display())
             };
@@ -114,6 +126,27 @@ fn every_failed_recording_is_one_typed_error_and_no_other_is() {
             }
         }
     }
+}
+
+#[test]
+fn a_call_that_the_stream_calls_a_success_is_cancelled_where_the_file_says_so() {
+    let stream = r#"{"type":"init","session_id":"s","model":"auto"}
+{"type":"tool_use","tool_name":"run_shell_command","tool_id":"c1","parameters":{"command":"sleep 9"}}
+{"type":"tool_result","tool_id":"c1","status":"success","output":""}
+{"type":"result","status":"success"}"#;
+    let file = r#"{"sessionId":"s","projectHash":"p"}
+{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"run_shell_command","args":{"command":"sleep 9"},"status":"cancelled","result":[{"functionResponse":{"id":"c1","response":{"error":"[Operation Cancelled] Reason: User cancelled"}}}]}]}
+"#;
+    let (events, messages) = whole(stream, Some(file.as_bytes()), Some(0), "");
+    let ended = events.iter().filter_map(|event| match &event.kind {
+        EventKind::ToolEnded { status, changed, .. } => Some((event.source, *status, *changed)),
+        _ => None,
+    });
+    let ended: Vec<_> = ended.collect();
+    let expected =
+        [(Source::Stream, Status::Success, false), (Source::SessionFile, Status::Cancelled, true)];
+    assert_eq!(ended, expected);
+    assert_eq!(messages.len(), 1, "the call is told once");
 }
 
 #[test]

@@ -3,37 +3,46 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 
+/// The steps of the sign that moves.
+const STEPS: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
 /// The line.
-#[derive(Debug)]
-pub struct Status(ProgressBar);
+#[derive(Debug, Default)]
+pub struct Status {
+    /// None while the line is not shown.
+    bar: Option<ProgressBar>,
+    step: usize,
+}
 
 impl Status {
     /// A line, where stderr is a terminal.
     pub fn new() -> Option<Self> {
-        if !std::io::stderr().is_terminal() {
-            return None;
-        }
-        let style = ProgressStyle::with_template("{spinner:.dim} {msg:.dim}");
-        let bar = ProgressBar::new_spinner();
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Some(Self(bar))
+        std::io::stderr().is_terminal().then(Self::default)
     }
 
-    /// Shows a text, with the spinner one step further.
-    pub fn set(&self, text: &str) {
-        self.0.set_message(text.to_owned());
-        self.0.tick();
+    /// Shows a text, with the sign one step further.
+    pub fn set(&mut self, text: &str) {
+        self.step = (self.step + 1) % STEPS.len();
+        let sign = STEPS.get(self.step).copied().unwrap_or(' ');
+        let bar = self.bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{msg:.dim}");
+            let bar = ProgressBar::new_spinner();
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar
+        });
+        bar.set_message(format!("{sign} {text}"));
     }
 
     /// Takes the line away.
-    pub fn clear(&self) {
-        self.0.finish_and_clear();
-        self.0.reset();
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
     }
 }
 
 impl Drop for Status {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.clear();
     }
 }

@@ -196,6 +196,7 @@ impl Fusion {
             if !self.completed.insert(id.clone().into_owned()) {
                 continue;
             }
+            self.assembly.has_recorded_call(&id);
             let mut calls = original.tool_calls.items.iter();
             let is_it = |call: &&Call<'_>| call.read && string(call.id).as_deref() == Some(&*id);
             let call = calls.find(is_it).filter(|_| original.read);

@@ -120,7 +120,6 @@ impl Order {
         let needs = [
             (self.session_id.is_some(), Version::new(0, 41, 0), "--session-id"),
             (self.resume.is_some(), Version::new(0, 15, 0), "--resume"),
-            (self.mode == Mode::Plan, Version::new(0, 20, 0), "--mode plan"),
         ];
         for (wanted, since, flag) in needs {
             if wanted && !cli.at_least(since) {

@@ -40,6 +40,14 @@ impl Assembly {
         }
     }
 
+    /// The answer with this call is recorded, whatever else it says.
+    pub(super) fn has_recorded_call(&mut self, call: &str) {
+        let is_it = |block: &Block<'_>| matches!(block, Block::ToolUse { id, .. } if id == call);
+        for answer in self.answers.iter_mut().filter(|answer| answer.calls.iter().any(is_it)) {
+            answer.recorded = true;
+        }
+    }
+
     pub(super) fn add(&mut self, kind: &EventKind<'static>) {
         match kind {
             EventKind::TurnStarted { prompt } => self.prompt = Some(prompt.clone()),

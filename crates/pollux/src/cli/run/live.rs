@@ -28,8 +28,8 @@ impl Live {
         }
     }
 
-    pub(super) fn hide(&self) {
-        if let Some(status) = &self.status {
+    pub(super) fn hide(&mut self) {
+        if let Some(status) = &mut self.status {
             status.clear();
         }
     }
@@ -57,7 +57,7 @@ impl Live {
 
     /// Waits for the next beat; for ever where nobody looks.
     pub(super) async fn tick(&mut self) {
-        let Some(status) = &self.status else { return std::future::pending().await };
+        let Some(status) = &mut self.status else { return std::future::pending().await };
         tokio::time::sleep(BEAT).await;
         if !self.speaking {
             let seconds = self.since.elapsed().as_secs();
