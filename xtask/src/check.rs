@@ -34,7 +34,10 @@ fn deny() -> anyhow::Result<()> {
     } else {
         if !own.exists() {
             say("installing cargo-deny into target/tools (once, some minutes)");
-            shell::run(&format!("cargo install cargo-deny --locked --root {}", tools.display()))?;
+            shell::run(&format!(
+                "cargo install cargo-deny --locked --debug --root {}",
+                tools.display()
+            ))?;
         }
         own.display().to_string()
     };

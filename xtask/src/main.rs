@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod fuzz;
 mod home;
 mod matrix;
 mod measure;
@@ -29,6 +30,12 @@ enum Task {
     /// Figures, each beside what it is compared with, measured in the same minute
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Random bytes for the readers of session files, each target for a while
+    Fuzz {
+        /// How long each target runs
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
     /// Runs a program and prints what it cost (used by `bench`)
     #[command(hide = true)]
     Measure {
@@ -70,10 +77,11 @@ fn run(task: Task) -> anyhow::Result<()> {
     match task {
         Task::Check => check::run(),
         Task::Bench(bench) => bench::run(&bench),
+        Task::Fuzz { seconds } => fuzz::run(seconds),
         Task::Measure { command } => measure::run(&command),
+        Task::Try { rest } => home::run(&rest),
         Task::Matrix { versions } => matrix::run(&versions),
         Task::Record(record) => record::run(&record),
-        Task::Try { rest } => home::run(&rest),
         Task::Test { rest } => test::run(&rest),
     }
 }

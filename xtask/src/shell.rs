@@ -23,8 +23,13 @@ pub(crate) fn target() -> PathBuf {
 
 /// True where a program named `name` answers to `--version`.
 pub(crate) fn present(name: &str) -> bool {
+    answers(name, "--version")
+}
+
+/// True where a program is there and ends well when it is asked `question`.
+pub(crate) fn answers(name: &str, question: &str) -> bool {
     let quiet = Command::new(name)
-        .arg("--version")
+        .arg(question)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

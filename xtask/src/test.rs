@@ -1,11 +1,12 @@
 //! All tests: the same command for a newcomer and for CI.
 
-use crate::shell::{self, present, say};
+use crate::shell::{self, answers, present, say};
 use pollux_e2e::{Cli, NEEDED, in_ci};
 
 pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     let rest = rest.join(" ");
     install()?;
+    tmux()?;
     if present("cargo-nextest") {
         shell::run(&format!("cargo nextest run --workspace --locked {rest}"))?;
     } else {
@@ -17,6 +18,20 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
         shell::run("cargo test --workspace --locked --doc")?;
     }
     Ok(())
+}
+
+/// tmux is Debian's own: it is installed where we may, and asked for where we may not.
+fn tmux() -> anyhow::Result<()> {
+    if answers("tmux", "-V") {
+        return Ok(());
+    }
+    let may = rustix::process::geteuid().is_root() && present("apt-get");
+    anyhow::ensure!(
+        may,
+        "tmux not found: the terminal tests need it\n\nhint: install tmux 3.3 or newer"
+    );
+    shell::run("apt-get update --quiet")?;
+    shell::run("apt-get install --quiet --yes tmux")
 }
 
 /// The versions of the CLI that the tests run, once, into the target directory.

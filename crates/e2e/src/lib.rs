@@ -2,6 +2,23 @@
 //!
 //! [`Cli::all`] installs what is missing and gives the versions. A [`Stage`] has one of them, a script and an empty
 //! workspace; it runs the CLI headless, as an ACP agent, or in a terminal. [`wait_for`] is how a test waits.
+//!
+//! ```no_run
+//! use pollux_e2e::{Cli, Stage};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> anyhow::Result<()> {
+//! for cli in Cli::all()? {
+//!     let stage = Stage::with(&cli, "read-file").await?;
+//!     let ran = stage.headless("read hello.txt", &["--yolo"]).await?;
+//!     assert_eq!(ran.code, Some(0));
+//!     let results = stage.rehearsal().journal().results();
+//!     assert_eq!(results[0].0, "read_file");
+//!     stage.close().await;
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod cli;
 pub mod home;

@@ -1,10 +1,9 @@
 //! A stream in an outline that is the same in every run: no times, no ids, no paths.
 
-use crate::stage::Ran;
+use crate::stage::{Ran, Stage};
 use regex::Regex;
 use serde_json::Value;
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::LazyLock;
 
 /// Texts longer than this are shown by their ends and their length.
@@ -17,7 +16,8 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// One line for each event, and the exit code. Text deltas are joined, since where they are cut is shown by their count.
-pub fn outline(ran: &Ran, workspace: &Path) -> String {
+pub fn outline(ran: &Ran, stage: &Stage) -> String {
+    let ran = at_no_place(ran, stage);
     let mut lines = Vec::new();
     let mut tools = Vec::new();
     let mut text = (String::new(), 0);
@@ -33,8 +33,15 @@ pub fn outline(ran: &Ran, workspace: &Path) -> String {
     flush(&mut text, &mut lines);
     let code = ran.code.map_or("by a signal".to_owned(), |code| code.to_string());
     lines.push(format!("exit {code}"));
-    let text = lines.join("\n").replace(&workspace.display().to_string(), "[workspace]");
-    PLACE.replace_all(&text, "in JSON").into_owned()
+    PLACE.replace_all(&lines.join("\n"), "in JSON").into_owned()
+}
+
+/// The same run with its directories taken out, before anything is cut by its length.
+fn at_no_place(ran: &Ran, stage: &Stage) -> Ran {
+    let (workspace, home) =
+        (stage.workspace().display().to_string(), stage.home().path().display().to_string());
+    let stdout = ran.stdout.replace(&workspace, "[workspace]").replace(&home, "[home]");
+    Ran { stdout, ..ran.clone() }
 }
 
 fn flush(text: &mut (String, usize), lines: &mut Vec<String>) {

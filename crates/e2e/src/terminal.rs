@@ -22,8 +22,7 @@ impl Terminal {
             vec!["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "-c", &workspace];
         let env: Vec<String> =
             stage.env().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let size: Vec<&str> = env.iter().flat_map(|pair| ["-e", pair]).collect();
-        line.extend(size);
+        line.extend(env.iter().flat_map(|pair| ["-e", pair]));
         line.push(&program);
         line.extend(args);
         terminal.tmux(&line)?;

@@ -2,7 +2,7 @@
 //! messages as JSON, and Claude Code's rows.
 //!
 //! Everything here is a pure function into a writer. Text that a model or a tool wrote is hostile until shown
-//! otherwise: [`clean`] takes out what a terminal would obey, `html` what a browser would.
+//! otherwise: [`clean()`] takes out what a terminal would obey, `html` what a browser would.
 
 mod clean;
 mod html;

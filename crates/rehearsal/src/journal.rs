@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How much is kept in memory. Beyond it the oldest entries go; a file keeps them all.
-const KEPT_BYTES: usize = 256 * 1024 * 1024;
+/// How much is kept in memory, counted as JSON. Beyond it the oldest entries go; a file keeps them all.
+const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// One line of the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]

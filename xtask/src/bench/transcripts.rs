@@ -5,11 +5,16 @@ use super::table::Figures;
 use crate::measure::{Cost, best};
 use crate::shell::{self, present, say, target};
 use anyhow::ensure;
+use pollux_agent::gemini::transcript::follow::Follow;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// How often each thing is measured; the cheapest run counts.
 const RUNS: usize = 5;
+/// How many messages are added to a session that is followed.
+const MORE: usize = 200;
 
 /// Node reads and parses each file: what any reader in JavaScript costs at least.
 const NODE: &str = "const fs=require('fs');for(const f of fs.readdirSync(process.argv[1])){\
@@ -29,6 +34,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         large(&data, format, &mut figures)?;
         many(&data, format, &mut figures)?;
     }
+    following(&data, &mut figures)?;
     figures.finish()
 }
 
@@ -113,6 +119,48 @@ fn many(data: &Path, format: &str, figures: &mut Figures) -> anyhow::Result<()> 
     figures.at_most(&what("list, cold"), cold.cpu / node.cpu, 0.4, "x");
     figures.at_most(&what("list again, with the index"), warm.wall, 20.0, " ms");
     Ok(())
+}
+
+/// What one more message costs those who follow a session of 50 MB, beside one of 50 KB.
+fn following(data: &Path, figures: &mut Figures) -> anyhow::Result<()> {
+    let prose = prose()?;
+    let mut costs = Vec::new();
+    for messages in [4_400, 6] {
+        let session = Session { number: 0, messages, weight: 3_400, prose: &prose };
+        let path = data.join("followed.jsonl");
+        session.write_jsonl(&path)?;
+        let mut follow = Follow::new(&path);
+        follow.skip_existing();
+        costs.push(per_message(&mut follow, session)?);
+        if messages > 6 {
+            let followed = format!("sessions follow {} --skip-existing --for 1", path.display());
+            let cost = pollux(&followed, data, &fresh(data)?)?;
+            figures.at_most("50 MB .jsonl: peak memory of follow", cost.memory, 24.0, " MB");
+        }
+        fs::remove_file(&path)?;
+    }
+    let [large, small] = costs.as_slice() else { return Ok(()) };
+    figures.tell("50 KB .jsonl: one more message, followed", &format!("{:.0} µs", small * 1e6));
+    figures.at_most("50 MB .jsonl: one more message, by that of 50 KB", large / small, 1.25, "x");
+    Ok(())
+}
+
+/// The median of the time from a message on disk to its event, in seconds.
+fn per_message(follow: &mut Follow, session: Session<'_>) -> anyhow::Result<f64> {
+    let mut times = Vec::new();
+    let mut file = fs::OpenOptions::new().append(true).open(follow.path())?;
+    for at in 0..MORE {
+        // Answers only: a prompt is a tenth of one.
+        for row in session.rows(session.messages + 1 + at * 2) {
+            writeln!(file, "{row}")?;
+        }
+        let started = Instant::now();
+        let events = follow.poll();
+        times.push(started.elapsed().as_secs_f64());
+        ensure!(!events.is_empty(), "a new message was not seen");
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
 }
 
 /// A cache directory with nothing in it.

@@ -12,6 +12,7 @@ mod entry;
 pub mod follow;
 mod history;
 mod index;
+mod links;
 mod projects;
 mod replay;
 pub mod rescue;
@@ -27,6 +28,7 @@ mod wire;
 pub(super) use translate::{string, time};
 
 pub use diagnostic::Diagnostic;
+pub use entry::is_context;
 pub use follow::events;
 pub use replay::Meta;
 pub use whole::{Format, Transcript, text};

@@ -403,11 +403,11 @@ pub struct Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.total_tokens += other.total_tokens;
-        self.cached_tokens += other.cached_tokens;
-        self.thoughts_tokens += other.thoughts_tokens;
-        self.tool_tokens += other.tool_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.thoughts_tokens = self.thoughts_tokens.saturating_add(other.thoughts_tokens);
+        self.tool_tokens = self.tool_tokens.saturating_add(other.tool_tokens);
     }
 }

@@ -2,5 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod claude;
+mod fixtures;
+mod follow;
+mod history;
+mod home;
+mod properties;
 mod recordings;
+mod rescue;
+mod store;
 mod streams;
+mod tools;

@@ -11,7 +11,7 @@ async fn streams_as_scripted(name: &str) {
         let stage = Stage::new(&cli, script).await.unwrap();
         let args: Vec<&str> = trial.args.iter().map(String::as_str).collect();
         let ran = stage.headless(&trial.prompt, &args).await.unwrap();
-        compare(name, &cli, &outline(&ran, stage.workspace()));
+        compare(name, &cli, &outline(&ran, &stage));
         stage.close().await;
     }
 }
@@ -78,6 +78,15 @@ scenarios! {
     the_limit_of_tokens_ends_the_answer = "max-tokens",
     safety_ends_the_answer = "safety",
     a_loop_is_ended = "loop",
+    a_text_that_repeats_itself_is_ended = "text-loop",
+    a_thought_alone_is_no_answer = "thought-only",
+    a_stream_without_a_finish_reason_is_tried_again_or_taken = "no-finish",
+    a_blocked_prompt_has_no_answer = "blocked",
+    a_malformed_call_is_told_or_tried_again = "malformed-call",
+    a_citation_is_shown_with_its_answer = "citation",
+    an_edit_that_finds_nothing_is_told_to_the_model = "edit-no-match",
+    a_file_is_overwritten = "overwrite",
+    a_file_outside_of_the_workspace_is_refused = "outside",
 }
 
 #[test]

@@ -57,7 +57,7 @@ async fn a_recorded_conversation_replays_the_same_stream() {
         let stage = Stage::new(&cli, recorded).await.unwrap();
         script("chain").unwrap().trial().unwrap().lay_out(stage.workspace()).unwrap();
         let ran = stage.headless("do it in three steps", &["--yolo"]).await.unwrap();
-        assert_eq!(outline(&ran, stage.workspace()), upstream, "{}", cli.version());
+        assert_eq!(outline(&ran, &stage), upstream, "{}", cli.version());
         let rules = stage.rehearsal().journal().rules();
         assert!(rules.iter().all(|rule| rule.starts_with("rule ")), "{rules:?}");
         stage.close().await;
@@ -80,7 +80,7 @@ async fn record(cli: &Cli) -> (String, Script) {
         stdout: String::from_utf8(ran.stdout).unwrap(),
         stderr: String::from_utf8(ran.stderr).unwrap(),
     };
-    let seen = outline(&ran, stage.workspace());
+    let seen = outline(&ran, &stage);
     recorder.stop().await;
     stage.close().await;
     (seen, fs::read_to_string(file).unwrap().parse().unwrap())

@@ -4,6 +4,7 @@
 
 use super::clean;
 use pollux_agent::gemini::tools::shell;
+use pollux_agent::gemini::transcript::is_context;
 use pollux_agent::model::{
     Block, Content, ImageSource, Input, Message, ResultContent, Status, Text,
 };
@@ -82,6 +83,8 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
     }
     for block in message.blocks() {
         match block {
+            // The CLI may put its context into the same message as a person's words.
+            Block::Text { text } if !message.meta && is_context(&text.to_str()) => {}
             Block::Text { text } => said.extend(words(text).map(Piece::Words)),
             Block::Thinking { thinking } => said.extend(words(thinking).map(Piece::Thinking)),
             Block::Image { source } => said.push(Piece::Image(source)),

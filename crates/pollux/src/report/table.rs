@@ -13,6 +13,8 @@ pub enum Align {
     Right,
     /// At the left, and the first to be cut where the window is narrow.
     Flexible,
+    /// At the left, and left out where there is no room for all of it: bars.
+    Spare,
 }
 
 /// A table while it is filled.
@@ -70,6 +72,7 @@ impl Table {
         for row in std::iter::once(&head).chain(&self.rows) {
             let mut line = String::new();
             for ((cell, width), (_, align)) in row.iter().zip(&widths).zip(&self.columns) {
+                let Some(width) = width else { continue };
                 line.push_str(&padded(cell, *width, *align));
                 line.push_str(&" ".repeat(GAP));
             }
@@ -78,35 +81,43 @@ impl Table {
         Ok(())
     }
 
-    /// As wide as the widest field; then the flexible columns give way, widest first, until it fits.
-    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+    /// As wide as the widest field; then spare columns go, and then the flexible ones give way, widest first, until it
+    /// fits. None is a column that is left out.
+    fn widths(&self, limit: Option<usize>) -> Vec<Option<usize>> {
         let widest = |column: usize, name: &str| {
             let fields =
                 self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width());
             fields.max().unwrap_or(0).max(name.width())
         };
-        let mut widths: Vec<usize> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(column, (name, _))| widest(column, name))
-            .collect();
+        let columns = self.columns.iter().enumerate();
+        let mut widths: Vec<Option<usize>> =
+            columns.map(|(column, (name, _))| Some(widest(column, name))).collect();
         let Some(limit) = limit else { return widths };
-        while widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1) > limit {
-            let flexible =
-                self.columns.iter().enumerate().filter(|(_, (_, align))| *align == Align::Flexible);
-            let Some(widest) =
-                flexible.map(|(column, _)| column).max_by_key(|column| widths[*column])
-            else {
-                break;
-            };
-            if widths[widest] <= LEAST {
-                break;
+        if total(&self.narrowed(widths.clone(), limit)) > limit {
+            for (width, (_, align)) in widths.iter_mut().zip(&self.columns) {
+                width.take_if(|_| *align == Align::Spare);
             }
-            widths[widest] -= 1;
+        }
+        self.narrowed(widths, limit)
+    }
+
+    fn narrowed(&self, mut widths: Vec<Option<usize>>, limit: usize) -> Vec<Option<usize>> {
+        while total(&widths) > limit {
+            let flexible = widths.iter_mut().zip(&self.columns);
+            let flexible = flexible.filter(|(_, (_, align))| *align == Align::Flexible);
+            let widest = flexible.filter_map(|(width, _)| width.as_mut()).max();
+            match widest {
+                Some(widest) if *widest > LEAST => *widest -= 1,
+                _ => break,
+            }
         }
         widths
     }
+}
+
+fn total(widths: &[Option<usize>]) -> usize {
+    let widths = || widths.iter().flatten();
+    widths().sum::<usize>() + GAP * widths().count().saturating_sub(1)
 }
 
 fn padded(cell: &Cell, width: usize, align: Align) -> String {
@@ -115,7 +126,7 @@ fn padded(cell: &Cell, width: usize, align: Align) -> String {
     let style = cell.style;
     match align {
         Align::Right => format!("{space}{style}{text}{style:#}"),
-        Align::Left | Align::Flexible => format!("{style}{text}{style:#}{space}"),
+        Align::Left | Align::Flexible | Align::Spare => format!("{style}{text}{style:#}{space}"),
     }
 }
 

@@ -5,3 +5,5 @@ mod hostile;
 mod rehearse;
 mod render;
 mod run;
+mod sessions;
+mod user;

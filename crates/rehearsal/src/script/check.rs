@@ -3,7 +3,7 @@
 mod answer;
 
 use super::wire::{self, Count};
-use super::{Answer, Pattern, Rule, Script, Trial, When, Wrong, Wrongs};
+use super::{Answer, Pattern, Rule, Script, When, Wrong, Wrongs};
 use crate::ask::Asks;
 use crate::cue::{HOUSE_WORDS, words_of};
 use regex::Regex;
@@ -30,10 +30,11 @@ pub(super) fn script(text: &str, read: wire::Script) -> Result<Script, Wrongs> {
     if rules.is_empty() && default.is_none() && check.wrong.is_empty() {
         check.wrong(0..0, "the script has no rule: write at least one `[[rule]]` or a `[default]`");
     }
-    let trial = read.trial.inspect(|trial: &Trial| {
-        if trial.prompt.is_empty() {
-            check.wrong(0..0, "`[trial]` has no `prompt`");
+    let trial = read.trial.map(|trial| {
+        if trial.get_ref().prompt.is_empty() {
+            check.wrong(trial.span(), "`[trial]` has no `prompt`");
         }
+        trial.into_inner()
     });
     if check.wrong.is_empty() {
         Ok(Script { about: read.about, trial, rules, default })
@@ -130,12 +131,10 @@ impl Check<'_> {
 
     fn default(&mut self, default: Spanned<wire::Rule>) -> Option<Answer> {
         let (span, rule) = (default.span(), default.into_inner());
-        let conditions =
-            [&rule.prompt, &rule.prompt_regex, &rule.tool, &rule.result, &rule.asks, &rule.model];
-        if let Some(condition) = conditions.into_iter().flatten().next() {
+        if let Some(condition) = rule.conditions().next() {
             let message =
                 "`[default]` answers everything that no rule matches, so it has no conditions";
-            self.wrong(condition.span(), message);
+            self.wrong(condition, message);
         }
         self.answer(&span, rule)
     }

@@ -6,7 +6,7 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 use toml::{Spanned, Table};
 
@@ -14,7 +14,7 @@ use toml::{Spanned, Table};
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
     pub(super) about: Option<String>,
-    pub(super) trial: Option<Trial>,
+    pub(super) trial: Option<Spanned<Trial>>,
     #[serde(default)]
     pub(super) rule: Vec<Spanned<Rule>>,
     pub(super) default: Option<Spanned<Rule>>,
@@ -43,6 +43,16 @@ pub(super) struct Rule {
     pub(super) usage: Option<Usage>,
     pub(super) finish: Option<Spanned<String>>,
     pub(super) pause: Option<Pause>,
+}
+
+impl Rule {
+    /// Where its conditions stand.
+    pub(super) fn conditions(&self) -> impl Iterator<Item = Range<usize>> {
+        let texts = [&self.asks, &self.prompt, &self.prompt_regex, &self.tool, &self.result];
+        let more = [&self.result_regex, &self.model, &self.model_regex];
+        let texts = texts.into_iter().chain(more).flatten().map(Spanned::span);
+        texts.chain([&self.step, &self.time].into_iter().flatten().map(Spanned::span))
+    }
 }
 
 /// One piece of a reply: a bare string is a text.

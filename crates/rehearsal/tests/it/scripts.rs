@@ -113,6 +113,8 @@ fn values_of_the_wrong_kind_say_what_is_wanted() {
         ("[[rule]]\nreply = [{ text = 'x', repeat = 0 }]\n", (2, 33), "`repeat` counts from 1"),
         ("[[rule]]\nreply = [7]\n", (2, 10), "a text, or a table"),
         ("[default]\nprompt = 'x'\nreply = 'y'\n", (2, 10), "has no conditions"),
+        ("[default]\nreply = 'y'\ntime = 2\n", (3, 8), "has no conditions"),
+        ("[[rule]]\nreply = 'y'\n\n[trial]\nargs = []\n", (4, 1), "has no `prompt`"),
         ("about = 'nothing'\n", (1, 1), "the script has no rule"),
     ];
     for (text, place, part) in cases {

@@ -116,7 +116,7 @@ pub(super) fn read(args: &mut Args<'_>) {
         args.make("offset", start);
     }
     if let Some(end) = end {
-        args.make("limit", (end - start.unwrap_or(1)).saturating_add(1).max(0));
+        args.make("limit", end.saturating_sub(start.unwrap_or(1)).saturating_add(1).max(0));
     }
     args.rename(&[("offset", &["offset"]), ("limit", &["limit"])]);
 }

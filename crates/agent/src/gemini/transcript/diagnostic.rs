@@ -7,7 +7,6 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// The line, counted from one; nothing where the whole file is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// What was skipped, and why.
     pub what: String,

@@ -7,7 +7,7 @@ use super::history::Item;
 use super::replay::Replay;
 use super::translate::{string, time, usage};
 use super::whole::{Format, text};
-use super::wire::{Call, Glance, Row};
+use super::wire::{Call, FunctionCall, Glance, Json, Row, Thought};
 use crate::gemini::tools;
 use crate::model::{Role, Usage};
 use serde::{Deserialize, Serialize};
@@ -33,13 +33,10 @@ pub struct Digest {
     /// SHA-256 of the project's path.
     pub project_hash: Option<String>,
     /// `main` or `subagent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// What it is about, in the model's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// The first words that a person wrote: of those that stand, or, where none stands, of all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_words: Option<String>,
     /// The first start, in milliseconds since 1970.
     pub started_at: Option<i64>,
@@ -54,17 +51,14 @@ pub struct Digest {
     /// True where a person had said something that was taken back before an answer came: a prompt that failed.
     pub taken_back: bool,
     /// The model of the newest answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What the newest answer left in the model's context, in tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
     /// What was spent, by quarter of an hour and model: each answer once, whether or not it still stands.
     pub spent: Vec<Spent>,
     /// The calls of each tool, each call once.
     pub tools: BTreeMap<String, Calls>,
     /// What was skipped, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -129,7 +123,10 @@ pub fn digest_lines(mut reader: impl BufRead) -> io::Result<Digest> {
 }
 
 /// Takes the sums of a session file of the old format while reading it, holding one message at a time.
-pub fn digest_document(reader: impl BufRead) -> Digest {
+pub fn digest_document(mut reader: impl BufRead) -> Digest {
+    if reader.fill_buf().is_ok_and(|begun| begun.starts_with("\u{feff}".as_bytes())) {
+        reader.consume("\u{feff}".len());
+    }
     let mut replay = Replay::default();
     let mut head: Vec<(String, Box<RawValue>)> = Vec::new();
     let mut position = 0;
@@ -160,13 +157,19 @@ pub fn digest_document(reader: impl BufRead) -> Digest {
 struct Brief {
     role: Role,
     is_substance: bool,
-    /// True where there is nothing in it but responses to calls.
-    is_response: bool,
+    /// True where nothing is said in it, responses to calls apart.
+    is_silent: bool,
+    /// True where it has thoughts that say something, false where they do not, none where it has none.
+    thinks: Option<bool>,
     words: Option<String>,
     model: Option<String>,
     usage: Option<Usage>,
     at: Option<i64>,
-    calls: Vec<Called>,
+    /// The calls in `toolCalls`.
+    listed: Vec<Called>,
+    /// The calls in the content, which a checkpoint leaves where it drops the others.
+    in_parts: Vec<Called>,
+    /// The calls that it answers; zero where it does not say which.
     responses: Vec<u64>,
 }
 
@@ -179,57 +182,69 @@ struct Called {
 }
 
 impl Brief {
+    /// The calls, each once.
+    fn calls(&self) -> impl Iterator<Item = &Called> {
+        let is_listed = |call: &&Called| self.listed.iter().any(|listed| listed.id == call.id);
+        self.listed.iter().chain(self.in_parts.iter().filter(move |call| !is_listed(call)))
+    }
+
     fn new<'a>(row: Row<'a, Glance<'a>>, json: &'a str) -> Self {
         let entry = Entry::new(row, json);
-        let responses: Vec<u64> = entry
-            .content
-            .responses()
-            .filter_map(|response| string(response.id))
-            .map(hash)
-            .collect();
+        let answers = entry.content.parts().filter_map(|part| part.function_response.as_ref());
+        let responses = answers.map(|response| string(response.id).map_or(0, hash)).collect();
         let words = entry.persons_words();
         let row = &entry.row;
         Self {
             role: entry.role(),
             is_substance: entry.is_substance(),
-            is_response: !responses.is_empty()
-                && entry.is_meta()
-                && entry.content.words().trim().is_empty(),
+            is_silent: entry.content.is_silent(),
+            thinks: thinks(&row.thoughts.items),
             model: string(row.model).map(std::borrow::Cow::into_owned),
             usage: row.tokens.as_ref().filter(|tokens| tokens.read).map(usage),
             at: time(row.timestamp),
-            calls: calls(&entry),
+            listed: listed(&entry),
+            in_parts: in_parts(&entry),
             words: words.map(|words| title(&words)),
             responses,
         }
     }
 }
 
-fn calls<'a>(entry: &Entry<'a, Glance<'a>>) -> Vec<Called> {
-    let called = |id, name: Option<&str>, status: Option<&str>| Called {
-        id,
-        name: name.unwrap_or_default().to_owned(),
-        failed: status == Some("error"),
-        cancelled: matches!(status, Some("cancelled" | "canceled")),
+fn thinks(thoughts: &[Thought<'_>]) -> Option<bool> {
+    let says = |thought: &Thought<'_>| {
+        thought.read && !super::translate::thought_of(thought).trim().is_empty()
     };
-    let mut calls: Vec<Called> = Vec::new();
-    for call in entry.row.tool_calls.items.iter().filter(|call| call.read) {
-        let name = string(call.name)
-            .map(|name| tools::claude_name(name, string(call.display_name).as_deref()));
-        calls.push(called(
-            string(call.id).map_or(0, hash),
-            name.as_deref(),
-            string(call.status).as_deref(),
-        ));
-    }
-    for call in entry.content.parts().filter_map(|part| part.function_call.as_ref()) {
-        let id = string(call.id).map_or(0, hash);
-        if !calls.iter().any(|listed| listed.id == id) {
-            let name = string(call.name).map(|name| tools::claude_name(name, None));
-            calls.push(called(id, name.as_deref(), None));
+    (!thoughts.is_empty()).then(|| thoughts.iter().any(says))
+}
+
+fn listed<'a>(entry: &Entry<'a, Glance<'a>>) -> Vec<Called> {
+    let calls = entry.row.tool_calls.items.iter().filter(|call| call.read);
+    let called = |call: &Glance<'a>| {
+        let display = string(call.display_name);
+        let status = string(call.status);
+        Called {
+            id: string(call.id).map_or(0, hash),
+            name: claude_name(call.name, display.as_deref()),
+            failed: status.as_deref() == Some("error"),
+            cancelled: matches!(status.as_deref(), Some("cancelled" | "canceled")),
         }
-    }
-    calls
+    };
+    calls.map(called).collect()
+}
+
+fn in_parts<'a>(entry: &Entry<'a, Glance<'a>>) -> Vec<Called> {
+    let calls = entry.content.parts().filter_map(|part| part.function_call.as_ref());
+    let called = |call: &FunctionCall<'a>| Called {
+        id: string(call.id).map_or(0, hash),
+        name: claude_name(call.name, None),
+        failed: false,
+        cancelled: false,
+    };
+    calls.filter(|call| call.read).map(called).collect()
+}
+
+fn claude_name(name: Json<'_>, display: Option<&str>) -> String {
+    string(name).map(|name| tools::claude_name(name, display).into_owned()).unwrap_or_default()
 }
 
 fn hash(text: impl AsRef<str>) -> u64 {
@@ -252,12 +267,16 @@ fn title(words: &str) -> String {
 
 impl Item for Brief {
     fn carry(&mut self, earlier: &Self) {
+        if self.role != earlier.role {
+            return;
+        }
         self.usage = self.usage.or(earlier.usage);
+        self.thinks = self.thinks.or(earlier.thinks);
         if self.model.is_none() {
             self.model.clone_from(&earlier.model);
         }
-        if self.calls.is_empty() {
-            self.calls.clone_from(&earlier.calls);
+        if self.listed.is_empty() {
+            self.listed.clone_from(&earlier.listed);
         }
     }
 
@@ -306,10 +325,17 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
 /// As many as [`Transcript::messages`](super::Transcript::messages) gives.
 fn standing_messages(replay: &Replay<Brief>) -> u64 {
     let briefs = || replay.history.iter().map(|(_, brief)| brief);
-    let known: HashSet<u64> =
-        briefs().flat_map(|brief| brief.calls.iter().map(|call| call.id)).collect();
-    let folded =
-        |brief: &&Brief| brief.is_response && brief.responses.iter().all(|id| known.contains(id));
+    let known: HashSet<u64> = briefs()
+        .flat_map(|brief| brief.calls().map(|call| call.id))
+        .filter(|id| *id != 0)
+        .collect();
+    let folded = |brief: &&Brief| {
+        brief.is_silent
+            && brief.thinks != Some(true)
+            && brief.calls().next().is_none()
+            && !brief.responses.is_empty()
+            && brief.responses.iter().all(|id| known.contains(id))
+    };
     briefs().filter(|brief| !folded(brief)).count() as u64
 }
 
@@ -330,9 +356,7 @@ fn spent<'b>(briefs: impl Iterator<Item = &'b Brief>) -> Vec<Spent> {
 fn tool_calls<'b>(briefs: impl Iterator<Item = &'b Brief>) -> BTreeMap<String, Calls> {
     let mut seen = HashSet::new();
     let mut tools: BTreeMap<String, Calls> = BTreeMap::new();
-    for call in
-        briefs.flat_map(|brief| &brief.calls).filter(|call| call.id == 0 || seen.insert(call.id))
-    {
+    for call in briefs.flat_map(Brief::calls).filter(|call| call.id == 0 || seen.insert(call.id)) {
         let tool = tools.entry(call.name.clone()).or_default();
         tool.calls += 1;
         tool.failed += u64::from(call.failed);

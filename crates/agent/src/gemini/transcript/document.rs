@@ -21,13 +21,18 @@ pub(super) enum Field<M, H> {
 /// A log's first line is a whole object. The old format is written with line breaks; where it is not, it is a log of one
 /// line, and read as such. What begins as an object and breaks off is whichever of the two its later lines look like.
 pub(super) fn is_document(text: &str) -> bool {
-    let text = text.trim_start();
+    let text = unmarked(text).trim_start();
     let first = text.lines().next().unwrap_or_default();
     let whole = |line: &str| serde_json::from_str::<IgnoredAny>(line).is_ok();
     if !text.starts_with('{') || whole(first) {
         return false;
     }
     !text.lines().skip(1).take(3).any(|line| line.starts_with('{') && whole(line))
+}
+
+/// A text without the mark that some editors put in front.
+pub(super) fn unmarked(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
 }
 
 /// Reads a document and hands out its fields as they come. Whatever came before an error has been handed out.

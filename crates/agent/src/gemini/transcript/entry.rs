@@ -84,6 +84,19 @@ impl<'a> Content<'a> {
         }
     }
 
+    /// True where nothing would be shown of it once the calls tell of the responses in it.
+    pub(super) fn is_silent(&self) -> bool {
+        let is_silent = |piece: &Piece<'a>| match piece {
+            Piece::Text(text) => text.is_blank(),
+            Piece::Part(part) => part.is_silent(),
+        };
+        match self {
+            Self::None => true,
+            Self::Text(text) => text.is_blank(),
+            Self::Parts(pieces) => pieces.iter().all(is_silent),
+        }
+    }
+
     /// True where there is something besides words and function responses: a picture, a file.
     fn has_attachment(&self) -> bool {
         self.parts().any(|part| part.inline_data.is_some() || part.file_data.is_some())
@@ -114,6 +127,17 @@ impl<'a> Piece<'a> {
 impl Part<'_> {
     pub(super) fn is_thought(&self) -> bool {
         self.thought.is_some_and(|raw| raw.get() == "true")
+    }
+
+    fn is_silent(&self) -> bool {
+        let text = self.text.and_then(Text::from_raw);
+        if self.is_thought() {
+            return text.is_none();
+        }
+        let blobs = [&self.inline_data, &self.file_data];
+        text.is_none_or(|text| text.is_blank())
+            && !blobs.into_iter().flatten().any(|blob| blob.read)
+            && self.executable_code.or(self.code_execution_result).is_none()
     }
 }
 
@@ -172,6 +196,18 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
     }
 }
 
+/// True where a text is nothing but context that the CLI wrote in the person's name.
+///
+/// ```
+/// use pollux_agent::gemini::transcript::is_context;
+///
+/// assert!(is_context("<session_context>\nToday is Sunday.\n</session_context>"));
+/// assert!(!is_context("<hook_context>be brief</hook_context> hello"));
+/// ```
+pub fn is_context(text: &str) -> bool {
+    !text.trim().is_empty() && without_context(text).is_empty()
+}
+
 /// The text without the context that the CLI put in front of it, trimmed.
 fn without_context(text: &str) -> &str {
     let mut rest = text.trim();
@@ -189,6 +225,10 @@ fn after_tag<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
 
 impl Item for Entry<'_> {
     fn carry(&mut self, earlier: &Self) {
+        // Under one id, but somebody else's: there is nothing that this record lost.
+        if self.role() != earlier.role() {
+            return;
+        }
         let (row, old) = (&mut self.row, &earlier.row);
         let mut take = |lost: bool, had: bool, field: &'static str| {
             let take = lost && had;

@@ -3,11 +3,11 @@
 //! [`Follow`] looks at one file whenever it is told to. [`Watch`] tells it when the file system says so, and every two
 //! seconds in case the file system does not.
 
-use super::replay::Meta;
+use super::document::unmarked;
 use super::seen::{Fetch, fingerprint};
-use super::tail::{Tail, event};
+use super::tail::{Session, Tail, event};
 use super::whole::{Format, Transcript, text};
-use crate::model::{At, Event, EventKind, Level, Message, Rewrite, Text};
+use crate::model::{Event, EventKind, Level, Message, Rewrite, Text};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -21,6 +21,8 @@ pub use super::watch::{Watch, Watched};
 const LARGE: u64 = 2 << 20;
 /// How much is read at a time.
 const CHUNK: usize = 256 << 10;
+/// How much one look tells, about.
+const AT_ONCE: u64 = 1 << 20;
 
 /// One session file, looked at now and then.
 ///
@@ -39,6 +41,10 @@ const CHUNK: usize = 256 << 10;
 pub struct Follow {
     path: PathBuf,
     last: Option<Stamp>,
+    /// True where there is more to read than one look may tell.
+    behind: bool,
+    /// What stands before this place in a log is taken for told.
+    skip_to: u64,
     reader: Reader,
 }
 
@@ -73,12 +79,28 @@ enum Reader {
 impl Follow {
     /// Follows a file, which need not be there yet. The first look tells all that is in it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), last: None, reader: Reader::Unknown }
+        Self { path: path.into(), last: None, behind: false, skip_to: 0, reader: Reader::Unknown }
     }
 
-    /// Takes what is there for told.
+    /// Takes what is there for told. A log is not even read before something comes to it: of thousands of sessions that
+    /// are watched, few go on.
     pub fn skip_existing(&mut self) {
-        self.poll();
+        let is_log = self.path.extension().is_some_and(|extension| extension == "jsonl");
+        match fs::metadata(&self.path) {
+            Ok(metadata) if is_log && matches!(self.reader, Reader::Unknown) => {
+                self.skip_to = metadata.len();
+                self.last = Some(Stamp::of(&metadata));
+            }
+            _ => drop(self.poll()),
+        }
+        while self.behind {
+            drop(self.poll());
+        }
+    }
+
+    /// True where the last look did not reach the end: the next one will tell more at once.
+    pub fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// Where the file is.
@@ -91,12 +113,13 @@ impl Follow {
         matches!(self.reader, Reader::Document(_))
     }
 
-    /// Looks at the file, and tells what is new. Costs a `stat` where nothing is.
+    /// Looks at the file, and tells what is new. Costs a `stat` where nothing is. What is much is told in parts, so that
+    /// memory does not grow with the file: see [`Follow::is_behind`].
     pub fn poll(&mut self) -> Vec<Event<'static>> {
         match fs::metadata(&self.path) {
             Ok(metadata) => {
                 let now = Stamp::of(&metadata);
-                if self.last == Some(now) {
+                if self.last == Some(now) && !self.behind {
                     return Vec::new();
                 }
                 // A file that cannot be read just now is looked at again with the next change or poll.
@@ -115,6 +138,9 @@ impl Follow {
     fn read(&mut self, now: Stamp) -> io::Result<Vec<Event<'static>>> {
         let mut file = fs::File::open(&self.path)?;
         let replaced = self.last.is_none_or(|last| last.file != now.file);
+        if replaced || now.size < self.skip_to {
+            self.skip_to = 0;
+        }
         let mut events = Vec::new();
         if matches!(self.reader, Reader::Unknown) {
             match format(&mut file)? {
@@ -125,10 +151,15 @@ impl Follow {
         }
         match &mut self.reader {
             Reader::Log(tail) => {
-                log(tail, &mut file, replaced || now.size < tail.offset(), &mut events)?;
+                let anew = replaced || now.size < tail.offset();
+                self.behind = log(tail, &mut file, anew, self.skip_to, &mut events)?;
             }
             Reader::Document(document) => {
                 if !document.read(&mut file, now.size, &mut events)? {
+                    // Until something is told, it may yet turn out to be a log whose first line is broken.
+                    if document.told.is_empty() {
+                        self.reader = Reader::Unknown;
+                    }
                     return Ok(events);
                 }
             }
@@ -145,7 +176,7 @@ fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
     file.by_ref().take(CHUNK as u64).read_to_end(&mut head)?;
     file.rewind()?;
     let head = text(&head);
-    let begun = head.trim_start_matches('\u{feff}').trim_start();
+    let begun = unmarked(&head).trim_start();
     // The old format begins with a brace alone on its line; a log's first line is an object.
     let first = begun.lines().next().unwrap_or_default();
     Ok(match first.trim_end() {
@@ -158,12 +189,16 @@ fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
 }
 
 /// Reads what a log has more than before: all of it, where the file is another one or was cut.
+///
+/// True where there may be more than one look tells. A file that took the place of another is read to its end: only
+/// then is it known what is gone.
 fn log(
     tail: &mut Tail,
     file: &mut fs::File,
     anew: bool,
+    skip_to: u64,
     events: &mut Vec<Event<'static>>,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let restarted = anew && tail.offset() > 0;
     if restarted {
         tail.restart();
@@ -177,26 +212,35 @@ fn log(
     };
     let fetch: &mut Fetch<'_> = &mut fetch;
     let mut chunk = vec![0; CHUNK];
+    let begun = tail.offset();
     loop {
         // The clone for fetching shares its position with this one.
         file.seek(SeekFrom::Start(tail.offset()))?;
-        let count = file.read(&mut chunk)?;
+        let told = skip_to.saturating_sub(tail.offset());
+        let most = if told > 0 { usize::try_from(told).unwrap_or(CHUNK).min(CHUNK) } else { CHUNK };
+        let count = file.read(chunk.get_mut(..most).unwrap_or_default())?;
         if count == 0 {
             break;
         }
         tail.feed(chunk.get(..count).unwrap_or_default(), fetch, events);
+        if told > 0 {
+            events.clear();
+        }
+        if !restarted && !events.is_empty() && tail.offset() - begun >= AT_ONCE {
+            return Ok(true);
+        }
     }
     if restarted {
-        tail.settle(events);
+        tail.settle(fetch, events);
     }
-    Ok(())
+    Ok(false)
 }
 
 /// A file of the old format: read as a whole at each change, and compared.
 #[derive(Debug, Default)]
 struct Document {
     told: HashMap<String, u64>,
-    meta: Meta,
+    session: Session,
     epoch: u64,
     warned: bool,
 }
@@ -212,7 +256,7 @@ impl Document {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         file.read_to_end(&mut bytes)?;
         let text = text(&bytes);
-        if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
+        if serde_json::from_str::<serde::de::IgnoredAny>(unmarked(&text)).is_err() {
             return Ok(false);
         }
         if size > LARGE && !self.warned {
@@ -224,26 +268,9 @@ impl Document {
             events.push(event(EventKind::Notice { level: Level::Warning, text }));
         }
         let transcript = Transcript::read(&text);
-        self.session(transcript.meta(), events);
+        self.session.tell(transcript.meta(), events);
         self.compare(transcript.messages(), events);
         Ok(true)
-    }
-
-    fn session(&mut self, meta: &Meta, events: &mut Vec<Event<'static>>) {
-        if let (None, Some(id)) = (&self.meta.session_id, &meta.session_id) {
-            events.push(event(EventKind::SessionStarted {
-                session_id: Text::from(id.clone()),
-                project_hash: meta.project_hash.clone().map(Text::from),
-                started_at: meta.started_at.map(At),
-                kind: meta.kind.clone().map(Text::from),
-                model: None,
-            }));
-        }
-        if self.meta.summary != meta.summary {
-            let title = Text::from(meta.summary.clone().unwrap_or_default());
-            events.push(event(EventKind::SessionChanged { title }));
-        }
-        self.meta = meta.clone();
     }
 
     fn compare<'a>(
@@ -303,7 +330,7 @@ pub fn events(bytes: &[u8]) -> Vec<Event<'static>> {
         Format::Json => {
             let transcript = Transcript::read(&whole);
             let mut document = Document::default();
-            document.session(transcript.meta(), &mut events);
+            document.session.tell(transcript.meta(), &mut events);
             document.compare(transcript.messages(), &mut events);
             for diagnostic in transcript.diagnostics() {
                 let line = diagnostic.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);

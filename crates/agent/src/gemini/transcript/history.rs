@@ -37,14 +37,14 @@ impl<T: Item> History<T> {
         self.list.iter().map(|(id, item)| (id.as_str(), item))
     }
 
-    /// One message.
-    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut T> {
-        let at = *self.index.get(id)?;
-        self.list.get_mut(at).map(|(_, item)| item)
-    }
-
     pub(super) fn contains(&self, id: &str) -> bool {
         self.index.contains_key(id)
+    }
+
+    /// Where a message stands, and the message.
+    pub(super) fn get(&self, id: &str) -> Option<(usize, &T)> {
+        let at = *self.index.get(id)?;
+        self.list.get(at).map(|(_, item)| (at, item))
     }
 
     /// Adds a message, or replaces the one with the same id where it stands. True where there was one.
@@ -78,7 +78,9 @@ impl<T: Item> History<T> {
         let mut place = 0;
         for (id, mut item) in list {
             let own = earlier.index.get(&id).copied();
-            if let Some((_, earlier)) = own.and_then(|at| earlier.list.get(at)) {
+            // One that comes twice in the new list takes over from the first of the two, which is newer.
+            let old = own.filter(|_| !self.contains(&id)).and_then(|at| earlier.list.get(at));
+            if let Some((_, earlier)) = old {
                 item.carry(earlier);
             }
             if let Some(at) = earlier.copied_by(&item, place..own.unwrap_or(usize::MAX), &dropped) {

@@ -10,15 +10,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Rises when a digest says something else than before about the same file.
-const VERSION: u32 = 2;
+/// What the file begins with. The number rises when a digest has other fields, or says something else than before about
+/// the same file.
+const HEAD: &[u8] = b"pollux sessions 4\n";
 
 /// What is known of the files, in the order of their paths.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Index {
-    version: u32,
-    entries: Vec<Entry>,
-}
+pub(super) struct Index(Vec<Entry>);
 
 /// A path, the size and the time of the file when it was read, and what was in it.
 #[derive(Debug, Deserialize)]
@@ -26,23 +24,22 @@ struct Entry(PathBuf, u64, u64, Box<Digest>);
 
 /// The same, to be written.
 #[derive(Serialize)]
-struct Written<'a> {
-    version: u32,
-    entries: Vec<(&'a Path, u64, u64, &'a Digest)>,
-}
+struct Written<'a>(&'a str, u64, u64, &'a Digest);
 
 impl Index {
     /// Reads an index; an empty one where there is none, or none of this version.
     pub(super) fn read(path: &Path) -> Self {
-        let read: Option<Self> =
-            fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        read.filter(|index| index.version == VERSION).unwrap_or_default()
+        let bytes = fs::read(path).unwrap_or_default();
+        bytes
+            .strip_prefix(HEAD)
+            .and_then(|body| postcard::from_bytes(body).ok())
+            .unwrap_or_default()
     }
 
     /// The digests of the files that have not changed since. Both are in the order of their paths, so that one walk
     /// over both is enough.
     pub(super) fn known(self, files: &[File]) -> Vec<Option<Box<Digest>>> {
-        let mut entries = self.entries.into_iter().peekable();
+        let mut entries = self.0.into_iter().peekable();
         let known = |file: &File| {
             while entries.next_if(|entry| entry.0 < file.path).is_some() {}
             let Entry(_, size, modified, digest) = entries.next_if(|entry| entry.0 == file.path)?;
@@ -57,11 +54,14 @@ pub(super) fn write<'a>(
     path: &Path,
     files: impl Iterator<Item = (&'a File, &'a Digest)>,
 ) -> io::Result<()> {
-    let entries = files
-        .map(|(file, digest)| (file.path.as_path(), file.size, file.modified, digest))
-        .collect();
+    // A path that is not UTF-8 is not worth a format of its own: such a file is read again each time.
+    let entry = |(file, digest): (&'a File, &'a Digest)| {
+        Some(Written(file.path.to_str()?, file.size, file.modified, digest))
+    };
+    let entries: Vec<Written<'_>> = files.filter_map(entry).collect();
+    let index = postcard::to_extend(&entries, HEAD.to_vec()).map_err(io::Error::other)?;
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&beside, serde_json::to_vec(&Written { version: VERSION, entries })?)?;
+    fs::write(&beside, index)?;
     fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
 }

@@ -54,8 +54,8 @@ pub(super) enum Change {
     Nothing,
     /// The message with this id is new, or other than before.
     Message(String),
-    /// Any message may be other than before, and these are gone.
-    Messages(Rewrite, Vec<String>),
+    /// Any message may be other than before, or gone.
+    Messages(Rewrite),
     /// The record could not be read.
     Skipped(Diagnostic),
 }
@@ -141,7 +141,7 @@ impl<T: Item> Replay<T> {
         mut take: impl FnMut(&mut Self, M, u64),
     ) {
         let mut head = Row::default();
-        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let mut deserializer = serde_json::Deserializer::from_str(document::unmarked(text));
         let mut position = 0;
         let read =
             document::read(&mut deserializer, &mut |field: Field<M, &'a RawValue>| match field {
@@ -188,7 +188,7 @@ impl<T: Item> Replay<T> {
         is_last: bool,
         keep: &mut impl Keep<'a, C, T>,
     ) -> Change {
-        let line = line.trim_start_matches('\u{feff}').trim();
+        let line = document::unmarked(line).trim();
         if line.is_empty() {
             return Change::Nothing;
         }
@@ -245,7 +245,7 @@ impl<T: Item> Replay<T> {
                         for (id, item) in list {
                             self.upsert(id, item);
                         }
-                        Change::Messages(Rewrite::Checkpoint, Vec::new())
+                        Change::Messages(Rewrite::Checkpoint)
                     }
                     None => Change::Nothing,
                 }
@@ -263,11 +263,10 @@ impl<T: Item> Replay<T> {
     }
 
     fn gone(&mut self, why: Rewrite, gone: Vec<(String, T)>) -> Change {
-        let ids = gone.iter().map(|(id, _)| id.clone()).collect();
         self.lost.extend(gone);
         let history = &self.history;
         self.lost.retain(|id, _| !history.contains(id));
-        Change::Messages(why, ids)
+        Change::Messages(why)
     }
 
     /// A list of messages inside a record.

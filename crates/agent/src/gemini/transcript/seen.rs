@@ -35,14 +35,14 @@ pub(super) struct Seen {
     words: u64,
     /// The records that the message is made of, oldest first, each with what it holds.
     places: Vec<(Place, u8)>,
-    /// Records that brought responses to calls which had none of their own.
-    pub(super) responses: Vec<Place>,
-    /// The calls in it; true where the result is known.
-    pub(super) calls: Vec<(u64, bool)>,
+    /// The record that tells the time, where the newest does not: a copy under a new id is younger than the message.
+    time: Option<Place>,
+    /// The calls in `toolCalls`.
+    listed: Vec<u64>,
+    /// The calls in the content.
+    in_parts: Vec<u64>,
     /// The calls that it answers.
     pub(super) answers: Vec<u64>,
-    /// The message as it was last told of.
-    pub(super) told: Option<u64>,
 }
 
 impl Seen {
@@ -54,25 +54,31 @@ impl Seen {
             | held(!row.thoughts.items.is_empty(), holds::THOUGHTS)
             | held(row.tokens.is_some(), holds::TOKENS)
             | held(row.model.is_some(), holds::MODEL);
-        let listed = |id: &str| {
-            let mut listed = row.tool_calls.items.iter();
-            listed
-                .any(|call| string(call.id).as_deref() == Some(id) && !call.result.items.is_empty())
-        };
         Self {
             id: hash(string(row.id).unwrap_or_default()),
             role: entry.role(),
             words: hash(entry.content.words().trim()),
             places: vec![(place, holds)],
-            responses: Vec::new(),
-            calls: entry.call_ids().map(|id| (hash(&id), listed(&id))).collect(),
+            time: None,
+            listed: row
+                .tool_calls
+                .items
+                .iter()
+                .filter_map(|call| string(call.id))
+                .map(hash)
+                .collect(),
+            in_parts: entry
+                .content
+                .parts()
+                .filter_map(|part| string(part.function_call.as_ref()?.id))
+                .map(hash)
+                .collect(),
             answers: entry
                 .content
                 .responses()
                 .filter_map(|response| string(response.id))
                 .map(hash)
                 .collect(),
-            told: None,
         }
     }
 
@@ -81,27 +87,31 @@ impl Seen {
         self.places.last().map(|(place, _)| place)
     }
 
+    /// The calls in it.
+    pub(super) fn calls(&self) -> impl Iterator<Item = u64> {
+        self.listed.iter().chain(&self.in_parts).copied()
+    }
+
     fn holds(&self) -> u8 {
         self.places.iter().fold(0, |all, (_, holds)| all | holds)
     }
 
-    /// The message, built again from its records; none where it only answers calls that are told elsewhere.
+    /// The message, built again from its records, with the records before and after it that answer its calls; none
+    /// where it only answers calls that are told elsewhere.
     pub(super) fn message(
         &self,
         id: &str,
+        answers: (&[Place], &[Place]),
         is_call: &dyn Fn(u64) -> bool,
         fetch: &mut Fetch<'_>,
     ) -> io::Result<Option<Message<'static>>> {
-        let texts = self
-            .places
-            .iter()
-            .map(|(place, _)| text(place, fetch))
-            .collect::<io::Result<Vec<_>>>()?;
-        let answers = self
-            .responses
-            .iter()
-            .map(|place| text(place, fetch))
-            .collect::<io::Result<Vec<_>>>()?;
+        let mut texts = |places: &mut dyn Iterator<Item = &Place>| {
+            places.map(|place| text(place, fetch)).collect::<io::Result<Vec<String>>>()
+        };
+        let before = texts(&mut answers.0.iter())?;
+        let after = texts(&mut answers.1.iter())?;
+        let time = texts(&mut self.time.iter())?;
+        let texts = texts(&mut self.places.iter().map(|(place, _)| place))?;
         let mut built: Option<Entry<'_>> = None;
         for text in &texts {
             let Ok(row) = Row::parse(text) else { continue };
@@ -111,15 +121,20 @@ impl Seen {
             }
             built = Some(entry);
         }
-        let Some(entry) = built else { return Ok(None) };
-        let answers: Vec<Entry<'_>> = answers
-            .iter()
-            .filter_map(|text| Some(Entry::new(Row::parse(text).ok()?, text)))
-            .collect();
-        let mut folded = Folded::over(std::iter::once(&entry).chain(&answers));
+        let Some(mut entry) = built else { return Ok(None) };
+        if let Some(time) = time.first().and_then(|text| entry_of(text)?.row.timestamp) {
+            entry.row.timestamp = Some(time);
+        }
+        let before: Vec<Entry<'_>> = before.iter().filter_map(|text| entry_of(text)).collect();
+        let after: Vec<Entry<'_>> = after.iter().filter_map(|text| entry_of(text)).collect();
+        let mut folded = Folded::over(before.iter().chain([&entry]).chain(&after));
         folded.know(entry.content.responses(), |id| is_call(hash(id)));
         Ok(translate::message(id, &entry, &folded).map(Message::into_owned))
     }
+}
+
+fn entry_of(text: &str) -> Option<Entry<'_>> {
+    Some(Entry::new(Row::parse(text).ok()?, text))
 }
 
 fn text(place: &Place, fetch: &mut Fetch<'_>) -> io::Result<String> {
@@ -131,39 +146,35 @@ fn text(place: &Place, fetch: &mut Fetch<'_>) -> io::Result<String> {
 
 impl Item for Seen {
     fn carry(&mut self, earlier: &Self) {
-        let lacks = earlier.holds() & !self.holds() != 0;
-        let renamed = self.id != earlier.id;
-        if lacks || renamed || earlier.places.len() > 1 {
-            let mut held = 0;
-            // A copy of a copy adds nothing; the oldest record tells the time.
-            let mut places: Vec<_> = Vec::new();
-            for (place, holds) in &earlier.places {
-                if places.is_empty() || *holds & !held != 0 {
-                    places.push((place.clone(), *holds));
-                    held |= holds;
-                }
+        if self.role != earlier.role {
+            return;
+        }
+        // Of what this record lacks, the newest earlier record that has it speaks.
+        let mut held = self.holds();
+        let mut places = std::mem::take(&mut self.places);
+        for (place, holds) in earlier.places.iter().rev() {
+            if *holds & !held != 0 {
+                places.insert(0, (place.clone(), *holds));
+                held |= holds;
             }
-            places.append(&mut self.places);
-            self.places = places;
         }
-        if !renamed {
-            self.told = earlier.told;
-            self.responses.clone_from(&earlier.responses);
+        self.places = places;
+        if self.id != earlier.id || earlier.time.is_some() {
+            self.time = earlier.time.clone().or_else(|| earlier.place().cloned());
         }
-        if self.calls.is_empty() {
-            self.calls.clone_from(&earlier.calls);
+        if self.listed.is_empty() {
+            self.listed.clone_from(&earlier.listed);
         }
     }
 
     fn continues(&self, earlier: &Self) -> bool {
-        if self.role != earlier.role || self.calls.is_empty() != earlier.calls.is_empty() {
+        let (mine, theirs): (Vec<u64>, Vec<u64>) =
+            (self.calls().collect(), earlier.calls().collect());
+        if self.role != earlier.role || mine.is_empty() != theirs.is_empty() {
             return false;
         }
-        if !self.calls.is_empty() {
-            return self
-                .calls
-                .iter()
-                .any(|(id, _)| earlier.calls.iter().any(|(other, _)| id == other));
+        if !mine.is_empty() {
+            return mine.iter().any(|id| theirs.contains(id));
         }
         self.words != hash("") && self.words == earlier.words
     }

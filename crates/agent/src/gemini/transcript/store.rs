@@ -11,7 +11,6 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Up to this size a file is read at once, which is faster; a larger one is read message by message.
@@ -167,32 +166,39 @@ fn digests(
     digests
 }
 
+/// How many files a thread takes at a time: few enough to share the work, enough not to get in each other's way.
+const SHARE: usize = 32;
+
 fn read_all(
     files: &[&File],
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Vec<io::Result<Box<Digest>>> {
+    let shares: Vec<&[&File]> = files.chunks(SHARE).collect();
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
         let mut buffer = Vec::new();
-        while let Some((at, file)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, files.get(at)?)))
-        {
-            let digest = read(file, &mut buffer).map(Box::new);
-            let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            results.push((at, digest));
-            progress(results.len(), files.len());
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(share) = shares.get(at) else { return done };
+            let digests = share.iter().map(|file| read(file, &mut buffer).map(Box::new));
+            done.push((at, digests.collect::<Vec<_>>()));
+            progress((at * SHARE + share.len()).min(files.len()), files.len());
         }
     };
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(files.len() / 16 + 1);
-    std::thread::scope(|scope| {
-        (1..threads).for_each(|_| drop(scope.spawn(work)));
-        work();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(shares.len());
+    let mut done = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        // A thread that panicked has a bug of ours in it, which is not to be hidden.
+        let others = others.into_iter().map(std::thread::ScopedJoinHandle::join);
+        done.extend(
+            others.flat_map(|other| other.unwrap_or_else(|fault| std::panic::resume_unwind(fault))),
+        );
+        done
     });
-    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, digest)| digest).collect()
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().flat_map(|(_, digests)| digests).collect()
 }
 
 /// The digest of one file. Memory is bounded by its largest message, whatever its size.
@@ -204,7 +210,9 @@ fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
         return Ok(digest::digest(&text(buffer)));
     }
     open.by_ref().take(GLANCE).read_to_end(buffer)?;
-    let format = Format::of(&text(buffer));
+    // The old format has its first line break at once. A first line that goes on for so long is a record.
+    let is_log = memchr::memchr(b'\n', buffer).is_none();
+    let format = if is_log { Format::Jsonl } else { Format::of(&text(buffer)) };
     open.rewind()?;
     let reader = BufReader::with_capacity(256 << 10, open);
     match format {

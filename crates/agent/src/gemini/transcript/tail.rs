@@ -1,7 +1,8 @@
 //! The events of a log that grows: bytes in, events out, however they are split. Pure: what was read before is asked for
 //! again by its place, so that memory does not grow with the content.
 
-use super::replay::{Change, Replay};
+use super::links::Links;
+use super::replay::{Change, Meta, Replay};
 use super::seen::{Fetch, Place, Seen, fingerprint};
 use crate::model::{At, Event, EventKind, Rewrite, Source, Text};
 use std::collections::HashMap;
@@ -16,12 +17,12 @@ pub(super) struct Tail {
     lines: u64,
     /// The beginning of a line whose end has not come yet.
     partial: Vec<u8>,
-    /// Calls, and the messages that made them.
-    calls: HashMap<u64, String>,
-    /// What was told of a file that was here before.
-    before: HashMap<String, u64>,
-    started: bool,
-    title: Option<String>,
+    links: Links,
+    /// The messages as they were last told of, by their ids.
+    told: HashMap<String, u64>,
+    /// True while a file is read that took the place of another: what is new in it is told at its end.
+    anew: bool,
+    session: Session,
     epoch: u64,
 }
 
@@ -33,27 +34,19 @@ impl Tail {
 
     /// Begins anew, for a file that took the place of another. What was told already is not told again.
     pub(super) fn restart(&mut self) {
-        let told =
-            self.replay.history.iter().filter_map(|(id, seen)| Some((id.to_owned(), seen.told?)));
-        let before = told.collect();
         *self = Self {
-            before,
-            started: self.started,
-            title: self.title.take(),
+            told: std::mem::take(&mut self.told),
+            anew: true,
+            session: std::mem::take(&mut self.session),
             epoch: self.epoch,
             ..Self::default()
         };
     }
 
-    /// After a restart, when all is read: what the new file no longer has.
-    pub(super) fn settle(&mut self, events: &mut Vec<Event<'static>>) {
-        let before = std::mem::take(&mut self.before);
-        let mut gone: Vec<String> =
-            before.into_keys().filter(|id| !self.replay.history.contains(id)).collect();
-        gone.sort_unstable();
-        if let Some(event) = self.rewritten(Rewrite::Replaced, gone) {
-            events.insert(0, event);
-        }
+    /// After a restart, when all is read: what is new in the file, and what it no longer has.
+    pub(super) fn settle(&mut self, fetch: &mut Fetch<'_>, events: &mut Vec<Event<'static>>) {
+        self.anew = false;
+        self.tell_all(Rewrite::Replaced, fetch, events);
     }
 
     /// Takes in more bytes.
@@ -121,19 +114,12 @@ impl Tail {
             }
             _ => fetch(range),
         };
-        self.session(events);
+        self.session.tell(&self.replay.meta, events);
         match change {
             Change::Nothing => {}
+            Change::Message(_) | Change::Messages(_) if self.anew => {}
             Change::Message(id) => self.recorded(&id, &mut near, events),
-            Change::Messages(why, gone) => {
-                events.extend(self.rewritten(why, gone));
-                self.calls.clear();
-                let ids: Vec<String> =
-                    self.replay.history.iter().map(|(id, _)| id.to_owned()).collect();
-                for id in &ids {
-                    self.recorded(id, &mut near, events);
-                }
-            }
+            Change::Messages(why) => self.tell_all(why, &mut near, events),
             Change::Skipped(diagnostic) => events.push(event(EventKind::Unread {
                 line: diagnostic.line,
                 reason: diagnostic.what,
@@ -144,9 +130,94 @@ impl Tail {
         self.replay.lost.clear();
     }
 
-    /// What the session as a whole has become.
-    fn session(&mut self, events: &mut Vec<Event<'static>>) {
-        let meta = &self.replay.meta;
+    /// Messages that were told of are no longer part of the conversation.
+    fn rewritten(&mut self, reason: Rewrite, gone: Vec<String>, events: &mut Vec<Event<'static>>) {
+        if gone.is_empty() {
+            return;
+        }
+        self.epoch += 1;
+        let removed = gone.into_iter().map(Text::from).collect();
+        events.push(event(EventKind::HistoryRewritten {
+            epoch: self.epoch,
+            reason,
+            removed,
+            superseded: None,
+        }));
+    }
+
+    /// A message was written: tells of it, and of those that look different for it.
+    fn recorded(&mut self, id: &str, fetch: &mut Fetch<'_>, events: &mut Vec<Event<'static>>) {
+        let Some((_, seen)) = self.replay.history.get(id) else { return };
+        let touched = self.links.put(id, seen);
+        let mut gone = Vec::new();
+        for id in touched.iter().map(String::as_str).chain([id]) {
+            self.tell(id, fetch, events, &mut gone);
+        }
+        self.rewritten(Rewrite::Checkpoint, gone, events);
+    }
+
+    /// Any message may be other than before: tells of all that are, and of those that are gone.
+    fn tell_all(&mut self, why: Rewrite, fetch: &mut Fetch<'_>, events: &mut Vec<Event<'static>>) {
+        let history = &self.replay.history;
+        let mut gone: Vec<String> =
+            self.told.keys().filter(|id| !history.contains(id)).cloned().collect();
+        gone.sort_by_key(|id| (self.replay.first_seen.get(id), id.clone()));
+        self.told.retain(|id, _| history.contains(id));
+        self.links = Links::default();
+        let mut ids = Vec::new();
+        for (id, seen) in history.iter() {
+            self.links.put(id, seen);
+            ids.push(id.to_owned());
+        }
+        let mut recorded = Vec::new();
+        for id in &ids {
+            self.tell(id, fetch, &mut recorded, &mut gone);
+        }
+        self.rewritten(why, gone, events);
+        events.append(&mut recorded);
+    }
+
+    /// Tells of a message, if it is other than it was last told. One that was told of and now only answers calls that
+    /// are told elsewhere is gone.
+    fn tell(
+        &mut self,
+        id: &str,
+        fetch: &mut Fetch<'_>,
+        events: &mut Vec<Event<'static>>,
+        gone: &mut Vec<String>,
+    ) {
+        let Some((_, seen)) = self.replay.history.get(id) else { return };
+        let (before, after) = self.links.answers(id, seen, &self.replay.history);
+        let is_call = |call| self.links.is_made(call);
+        match seen.message(id, (&before, &after), &is_call, fetch) {
+            Ok(Some(message)) => {
+                let now = fingerprint(&message);
+                let told = self.told.insert(id.to_owned(), now);
+                if told != Some(now) {
+                    let message = Box::new(message);
+                    events.push(event(EventKind::MessageRecorded {
+                        changed: told.is_some(),
+                        message,
+                    }));
+                }
+            }
+            Ok(None) => gone.extend(self.told.remove_entry(id).map(|(id, _)| id)),
+            // The file was taken away while it was read; whoever follows it will see that next.
+            Err(_) => {}
+        }
+    }
+}
+
+/// What was told of a session as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    started: bool,
+    title: Option<String>,
+}
+
+impl Session {
+    /// Tells what it has become.
+    pub(super) fn tell(&mut self, meta: &Meta, events: &mut Vec<Event<'static>>) {
         if let Some(id) = meta.session_id.as_ref().filter(|_| !self.started) {
             self.started = true;
             events.push(event(EventKind::SessionStarted {
@@ -161,64 +232,6 @@ impl Tail {
             self.title.clone_from(&meta.summary);
             let title = Text::from(meta.summary.clone().unwrap_or_default());
             events.push(event(EventKind::SessionChanged { title }));
-        }
-    }
-
-    fn rewritten(&mut self, reason: Rewrite, gone: Vec<String>) -> Option<Event<'static>> {
-        if gone.is_empty() {
-            return None;
-        }
-        self.epoch += 1;
-        let removed = gone.into_iter().map(Text::from).collect();
-        Some(event(EventKind::HistoryRewritten {
-            epoch: self.epoch,
-            reason,
-            removed,
-            superseded: None,
-        }))
-    }
-
-    /// A message was written: tells of it, and of those whose calls it answers.
-    fn recorded(&mut self, id: &str, fetch: &mut Fetch<'_>, events: &mut Vec<Event<'static>>) {
-        let Some(seen) = self.replay.history.get_mut(id) else { return };
-        let answers = seen.answers.clone();
-        let place = seen.place().cloned();
-        for (call, _) in &seen.calls {
-            self.calls.insert(*call, id.to_owned());
-        }
-        for call in answers {
-            let Some(owner) = self.calls.get(&call).cloned() else { continue };
-            let Some(asked) = self.replay.history.get_mut(&owner) else { continue };
-            let open = asked.calls.iter_mut().find(|(id, known)| *id == call && !known);
-            if let (Some((_, known)), Some(place)) = (open, place.clone()) {
-                *known = true;
-                asked.responses.push(place);
-                self.tell(&owner, fetch, events);
-            }
-        }
-        self.tell(id, fetch, events);
-    }
-
-    /// Tells of a message, if it is other than it was last told.
-    fn tell(&mut self, id: &str, fetch: &mut Fetch<'_>, events: &mut Vec<Event<'static>>) {
-        let calls = &self.calls;
-        let Some(seen) = self.replay.history.get_mut(id) else { return };
-        match seen.message(id, &|call| calls.contains_key(&call), fetch) {
-            Ok(Some(message)) => {
-                let now = fingerprint(&message);
-                let told = seen.told.or_else(|| self.before.get(id).copied());
-                seen.told = Some(now);
-                if told != Some(now) {
-                    let message = Box::new(message);
-                    events.push(event(EventKind::MessageRecorded {
-                        changed: told.is_some(),
-                        message,
-                    }));
-                }
-            }
-            Ok(None) => {}
-            // The file was taken away while it was read; whoever follows it will see that next.
-            Err(_) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Their records into our messages. Pure.
 
 use super::entry::{Content as Said, Entry, Piece};
-use super::wire::{Blob, Call, FunctionCall, FunctionResponse, Json, Part, Tokens};
+use super::wire::{Blob, Call, FunctionCall, FunctionResponse, Json, Part, Thought, Tokens};
 use crate::gemini::tools;
 use crate::model::{
     Agent, Block, Content, ImageSource, Level, Message, ResultContent, Status, Text, Usage,
@@ -118,12 +118,7 @@ fn content<'a>(entry: &Entry<'a>, blocks: Vec<Block<'a>>) -> Content<'a> {
 fn thinking<'a>(entry: &Entry<'a>) -> Vec<Block<'a>> {
     let thoughts = entry.row.thoughts.items.iter().filter(|thought| thought.read);
     let listed: Vec<Block<'a>> = thoughts
-        .map(|thought| match (string(thought.subject), string(thought.description)) {
-            (Some(subject), Some(description)) if !subject.is_empty() => {
-                format!("{subject}: {description}")
-            }
-            (subject, description) => description.or(subject).unwrap_or_default().into_owned(),
-        })
+        .map(thought_of)
         .filter(|thought| !thought.trim().is_empty())
         .map(|thought| Block::Thinking { thinking: Text::from(thought) })
         .collect();
@@ -133,6 +128,16 @@ fn thinking<'a>(entry: &Entry<'a>) -> Vec<Block<'a>> {
     let parts = entry.content.parts().filter(|part| part.is_thought());
     let texts = parts.filter_map(|part| string(part.text));
     texts.map(|text| Block::Thinking { thinking: Text::from(thought(&text)) }).collect()
+}
+
+/// A thought of the list: `subject: description`.
+pub(super) fn thought_of(thought: &Thought<'_>) -> String {
+    match (string(thought.subject), string(thought.description)) {
+        (Some(subject), Some(description)) if !subject.is_empty() => {
+            format!("{subject}: {description}")
+        }
+        (subject, description) => description.or(subject).unwrap_or_default().into_owned(),
+    }
 }
 
 /// A thought as the model writes it, `**Subject** description`, in the shape of the list.
@@ -294,10 +299,8 @@ fn piece_said<'a>(piece: &Piece<'a>, folded: &Folded<'_, 'a>, blocks: &mut Vec<B
         }
         Piece::Part(part) => part,
     };
-    if let Some(response) = &part.function_response {
-        if folded.has_call(response) {
-            return true;
-        }
+    let told = part.function_response.as_ref().is_some_and(|response| folded.has_call(response));
+    if let Some(response) = part.function_response.as_ref().filter(|_| !told) {
         blocks.push(orphan(response));
     }
     if !part.is_thought() {
@@ -305,7 +308,7 @@ fn piece_said<'a>(piece: &Piece<'a>, folded: &Folded<'_, 'a>, blocks: &mut Vec<B
         blocks.extend(text.map(|text| Block::Text { text }));
         blocks.extend(attachment(part));
     }
-    false
+    told
 }
 
 /// A response to a call that is nowhere: what it says is kept.
@@ -345,7 +348,8 @@ fn attachment<'a>(part: &Part<'a>) -> Option<Block<'a>> {
 
 /// Tokens as Gemini counts them. The total is theirs; the sum stands in where they give none.
 pub(super) fn usage(tokens: &Tokens<'_>) -> Usage {
-    let sum = tokens.input.0 + tokens.output.0 + tokens.thoughts.0 + tokens.tool.0;
+    let counts = [tokens.input, tokens.output, tokens.thoughts, tokens.tool];
+    let sum = counts.iter().fold(0, |sum: u64, count| sum.saturating_add(count.0));
     Usage {
         input_tokens: tokens.input.0,
         output_tokens: tokens.output.0,
@@ -366,94 +370,11 @@ pub(in crate::gemini) fn string(json: Json<'_>) -> Option<Cow<'_, str>> {
     Text::from_raw(json?).map(|text| Cow::Owned(text.to_str().into_owned()))
 }
 
-/// A time as JavaScript writes it, `2026-11-15T17:55:38.795Z`: what stands in every line, so it is read without asking
-/// for more. Anything else is left to those who know all formats.
-fn javascript(text: &[u8]) -> Option<i64> {
-    let [
-        y1,
-        y2,
-        y3,
-        y4,
-        b'-',
-        m1,
-        m2,
-        b'-',
-        d1,
-        d2,
-        b'T',
-        h1,
-        h2,
-        b':',
-        n1,
-        n2,
-        b':',
-        s1,
-        s2,
-        b'.',
-        f1,
-        f2,
-        f3,
-        b'Z',
-    ] = text
-    else {
-        return None;
-    };
-    let number = |digits: &[&u8]| {
-        digits.iter().try_fold(0_i64, |sum, digit| {
-            digit.is_ascii_digit().then(|| sum * 10 + i64::from(**digit - b'0'))
-        })
-    };
-    let (year, month, day) = (number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?);
-    let (hour, minute, second) = (number(&[h1, h2])?, number(&[n1, n2])?, number(&[s1, s2])?);
-    // The 29th and later, which not every month has, are left to others too.
-    if !(1..=12).contains(&month)
-        || !(1..=28).contains(&day)
-        || hour > 23
-        || minute > 59
-        || second > 59
-    {
-        return None;
-    }
-    // Years begin in March here, so that a leap day is the last of its year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(&[f1, f2, f3])?)
-}
-
-/// A point in time, in milliseconds since 1970: an ISO string, or already that number.
+/// A point in time, in milliseconds since 1970: an ISO string, or already that number, where there is such a time.
 pub(in crate::gemini) fn time(json: Json<'_>) -> Option<i64> {
-    match string(json) {
-        Some(text) => {
-            let any = || text.parse().ok().map(jiff::Timestamp::as_millisecond);
-            javascript(text.as_bytes()).or_else(any)
-        }
-        None => json?.get().parse().ok(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::javascript;
-
-    #[test]
-    fn the_short_way_to_a_time_comes_to_where_the_long_one_does() {
-        for text in [
-            "1970-01-01T00:00:00.000Z",
-            "1999-12-28T23:59:59.999Z",
-            "2000-02-28T12:00:00.001Z",
-            "2000-03-01T00:00:00.000Z",
-            "2024-02-28T23:59:59.999Z",
-            "2026-11-15T17:55:38.795Z",
-            "2100-03-01T00:00:00.000Z",
-        ] {
-            let long: jiff::Timestamp = text.parse().unwrap();
-            assert_eq!(javascript(text.as_bytes()), Some(long.as_millisecond()), "{text}");
-        }
-        for other in
-            ["2026-11-15T17:55:38Z", "2026-13-15T17:55:38.795Z", "2026-11-15T25:55:38.795Z", ""]
-        {
-            assert_eq!(javascript(other.as_bytes()), None, "{other}");
-        }
-    }
+    let time = match string(json) {
+        Some(text) => text.parse().ok(),
+        None => jiff::Timestamp::from_millisecond(json?.get().parse().ok()?).ok(),
+    };
+    time.map(jiff::Timestamp::as_millisecond)
 }

@@ -73,6 +73,9 @@ impl Watch {
     /// Waits for something new, at most until `deadline`.
     pub fn next(&mut self, deadline: Instant) -> Vec<(PathBuf, Vec<Event<'static>>)> {
         loop {
+            if self.follows.values().any(Follow::is_behind) {
+                return self.poll_now();
+            }
             let fallback = self.looked_at + FALLBACK;
             let wait = fallback.min(deadline).saturating_duration_since(Instant::now());
             let told = match self.changed.recv_timeout(wait) {
@@ -98,6 +101,10 @@ impl Watch {
         paths.extend(self.changed.try_iter());
         paths.sort_unstable();
         paths.dedup();
+        // What was put into a new directory before it was watched is found by looking.
+        if matches!(self.watched, Watched::All(_)) && paths.iter().any(|path| path.is_dir()) {
+            return self.poll_now();
+        }
         let mut told = Vec::new();
         for path in paths.into_iter().filter(|path| is_watched(&self.watched, path)) {
             let follow = self.follows.entry(path.clone()).or_insert_with(|| Follow::new(&path));
@@ -122,7 +129,9 @@ impl Watch {
 /// Directories are watched, not files: a file may be replaced, or not be there yet.
 fn watcher(watched: &Watched, told: SyncSender<PathBuf>) -> io::Result<RecommendedWatcher> {
     let tell = move |event: notify::Result<notify::Event>| {
-        for path in event.into_iter().flat_map(|event| event.paths) {
+        // That somebody reads, such as we, is no news.
+        let news = event.into_iter().filter(|event| !event.kind.is_access());
+        for path in news.flat_map(|event| event.paths) {
             // Full: the fallback finds it.
             drop(told.try_send(path));
         }

@@ -126,7 +126,7 @@ fn tell(problems: &[Problem]) {
 /// One index for each home, so that several do not drive each other out.
 fn index_path(config: &Config) -> PathBuf {
     let home = store::project_hash(&config.gemini);
-    config.cache.join(format!("sessions-{}.json", home.get(..16).unwrap_or(&home)))
+    config.cache.join(format!("sessions-{}.index", home.get(..16).unwrap_or(&home)))
 }
 
 /// A progress bar that comes only where somebody has been waiting.

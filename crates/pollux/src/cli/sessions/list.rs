@@ -117,7 +117,7 @@ fn table(sessions: &[&Session], all: usize) -> anyhow::Result<()> {
         ("project", Align::Flexible),
         ("title", Align::Flexible),
         ("messages", Align::Right),
-        ("model", Align::Left),
+        ("model", Align::Flexible),
         ("tokens", Align::Right),
         ("updated", Align::Left),
     ]);

@@ -62,6 +62,9 @@ pub(super) fn run(args: &Show, config: &Config) -> anyhow::Result<ExitCode> {
     for diagnostic in transcript.diagnostics() {
         report::warn(&format!("{}: {diagnostic}", found.path.display()));
     }
+    if transcript.meta().session_id.is_none() && transcript.messages().next().is_none() {
+        report::warn(&format!("{}: there is no session in this file", found.path.display()));
+    }
     let format = match args.format {
         _ if args.json => Format::Json,
         Shown::Json => Format::Json,

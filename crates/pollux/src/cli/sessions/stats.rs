@@ -269,7 +269,7 @@ fn token_table(name: &'static str, report: &Report) -> Table {
         ("thoughts", Align::Right),
         ("tool", Align::Right),
         ("total", Align::Right),
-        ("", Align::Left),
+        ("", Align::Spare),
     ]);
     let largest = report.rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for keyed in &report.rows {
@@ -302,7 +302,7 @@ fn tool_table(rows: &[Keyed]) -> Table {
         ("calls", Align::Right),
         ("failed", Align::Right),
         ("cancelled", Align::Right),
-        ("", Align::Left),
+        ("", Align::Spare),
     ]);
     let largest = rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for Keyed { key, row } in rows {
@@ -320,6 +320,7 @@ fn tool_table(rows: &[Keyed]) -> Table {
 
 /// A bar as long as a number is large, at least a sliver where there is anything.
 fn bar(value: u64, largest: u64) -> Cell {
-    let length = if largest == 0 { 0 } else { (value * BAR).div_ceil(largest) };
+    let scaled = u128::from(value) * u128::from(BAR);
+    let length = if largest == 0 { 0 } else { scaled.div_ceil(u128::from(largest)) };
     Cell::styled("█".repeat(usize::try_from(length).unwrap_or(0)), AnsiColor::Blue.on_default())
 }

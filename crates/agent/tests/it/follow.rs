@@ -1,0 +1,262 @@
+//! Session files while they are written.
+
+use crate::home::{Home, answer, document, header, log, user};
+use pollux_agent::gemini::transcript::follow::{Follow, Watch, Watched};
+use pollux_agent::model::{Event, EventKind};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Events as a person would tell them.
+fn told(events: &[Event<'_>]) -> Vec<String> {
+    let word = |event: &Event<'_>| match &event.kind {
+        EventKind::SessionStarted { session_id, .. } => format!("started {session_id}"),
+        EventKind::SessionChanged { title } => format!("about {title}"),
+        EventKind::MessageRecorded { changed: false, message } => {
+            format!("{} {}", message.id, message.text())
+        }
+        EventKind::MessageRecorded { changed: true, message } => {
+            format!("{} now {}", message.id, message.text())
+        }
+        EventKind::HistoryRewritten { epoch, reason, removed, .. } => {
+            format!("#{epoch} {} gone {}", json!(reason), json!(removed))
+        }
+        EventKind::Notice { text, .. } => format!("notice {text}"),
+        EventKind::Unread { line, reason, .. } => format!("unread {line:?} {reason}"),
+        EventKind::SessionEnded { reason } => format!("ended {reason}"),
+        other => format!("not of a session file: {other:?}"),
+    };
+    events.iter().map(word).collect()
+}
+
+fn append(path: &Path, text: &str) {
+    let mut file = fs::File::options().append(true).create(true).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+/// A log that is followed and has been told of: a header, a prompt and an answer.
+fn followed(home: &Home) -> (std::path::PathBuf, Follow) {
+    let path =
+        home.put("p/chats/s.jsonl", log(&[header("s"), user("1", "hello"), answer("2", "Hi.")]));
+    let mut follow = Follow::new(&path);
+    assert_eq!(told(&follow.poll()), ["started s", "1 hello", "2 Hi."]);
+    (path, follow)
+}
+
+#[test]
+fn a_log_that_grows_tells_what_is_new_and_what_has_changed() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    assert!(follow.poll().is_empty());
+    append(&path, &log(&[user("3", "more"), answer("2", "Hello.")]));
+    assert_eq!(told(&follow.poll()), ["3 more", "2 now Hello."]);
+    append(&path, &log(&[answer("2", "Hello."), json!({ "$set": { "summary": "greetings" } })]));
+    assert_eq!(told(&follow.poll()), ["about greetings"], "the same again is nothing new");
+    append(&path, &log(&[json!({ "$rewindTo": "3" })]));
+    assert_eq!(told(&follow.poll()), [r#"#1 "rewind" gone ["3"]"#]);
+    append(
+        &path,
+        &log(&[json!({ "$set": { "messages": [user("1", "hello"), user("9", "new")] } })]),
+    );
+    assert_eq!(told(&follow.poll()), [r#"#2 "checkpoint" gone ["2"]"#, "9 new"]);
+}
+
+#[test]
+fn half_a_line_is_waited_for_and_a_broken_one_is_told_of() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    let line = log(&[user("3", "more")]);
+    let (first, second) = line.split_at(20);
+    append(&path, first);
+    assert!(follow.poll().is_empty());
+    append(&path, second);
+    assert_eq!(told(&follow.poll()), ["3 more"]);
+    append(&path, "nonsense\n");
+    assert_eq!(
+        told(&follow.poll()),
+        ["unread Some(5) skipped, not JSON: expected ident at line 1 column 2"]
+    );
+}
+
+#[test]
+fn a_log_whose_first_line_is_broken_is_followed_all_the_same() {
+    let home = Home::new();
+    let path = home.put("p/chats/s.jsonl", "{\"sessionId\" 1}\n{\"id\":\"1\",");
+    let mut follow = Follow::new(&path);
+    assert!(follow.poll().is_empty());
+    append(&path, "\"type\":\"user\",\"content\":\"hello\"}\n");
+    assert_eq!(
+        told(&follow.poll()),
+        ["unread Some(1) skipped, not JSON: expected `:` at line 1 column 14", "1 hello"]
+    );
+}
+
+#[test]
+fn a_log_that_is_cut_and_goes_on_tells_what_is_gone() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    fs::write(&path, log(&[header("s"), user("1", "hello")])).unwrap();
+    assert_eq!(told(&follow.poll()), [r#"#1 "replaced" gone ["2"]"#]);
+    append(&path, &log(&[answer("4", "Again.")]));
+    assert_eq!(told(&follow.poll()), ["4 Again."]);
+}
+
+#[test]
+fn a_log_that_is_replaced_tells_only_what_is_other_than_before() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    let rows = [
+        header("s"),
+        user("1", "hello"),
+        answer("2", "first"),
+        answer("2", "Hi."),
+        user("3", "new"),
+    ];
+    let beside = home.put("p/chats/beside", log(&rows));
+    fs::rename(&path, path.with_extension("old")).unwrap();
+    fs::rename(beside, &path).unwrap();
+    assert_eq!(told(&follow.poll()), ["3 new"]);
+}
+
+#[test]
+fn a_log_that_is_deleted_ends_and_begins_again_when_it_is_back() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(told(&follow.poll()), ["ended the session file was deleted"]);
+    assert!(follow.poll().is_empty(), "it ends once");
+    fs::write(&path, log(&[header("s"), user("1", "hello"), user("5", "back")])).unwrap();
+    assert_eq!(told(&follow.poll()), [r#"#1 "replaced" gone ["2"]"#, "5 back"]);
+}
+
+#[test]
+fn what_is_there_can_be_skipped() {
+    let home = Home::new();
+    let path = home.put("p/chats/s.jsonl", log(&[header("s"), user("1", "hello")]));
+    let mut follow = Follow::new(&path);
+    follow.skip_existing();
+    append(&path, &log(&[answer("2", "Hi.")]));
+    assert_eq!(told(&follow.poll()), ["2 Hi."]);
+}
+
+#[test]
+fn a_document_that_is_rewritten_tells_what_is_new_and_what_has_changed_in_place() {
+    let home = Home::new();
+    let write = |messages: &[Value]| home.put("p/chats/s.json", document("s", messages));
+    let path = write(&[user("1", "hello"), answer("2", "Hi.")]);
+    let mut follow = Follow::new(&path);
+    assert_eq!(told(&follow.poll()), ["started s", "1 hello", "2 Hi."]);
+    write(&[user("1", "hello"), answer("2", "Hi, again."), user("3", "more")]);
+    assert_eq!(told(&follow.poll()), ["2 now Hi, again.", "3 more"]);
+    write(&[user("1", "hello there"), answer("2", "Hi, again."), user("3", "more")]);
+    assert_eq!(
+        told(&follow.poll()),
+        ["1 now hello there"],
+        "though count and last id are the same"
+    );
+    write(&[user("1", "hello there")]);
+    assert_eq!(told(&follow.poll()), [r#"#1 "replaced" gone ["2","3"]"#]);
+}
+
+#[test]
+fn a_document_that_is_half_written_is_waited_for() {
+    let home = Home::new();
+    let whole = document("s", &[user("1", "hello"), answer("2", "Hi.")]);
+    let path = home.path().join("tmp/p/chats/s.json");
+    let mut follow = Follow::new(&path);
+    for end in (0..whole.len()).step_by(7) {
+        home.put("p/chats/s.json", whole.get(..end).unwrap());
+        assert!(follow.poll().is_empty(), "{end} bytes are not the whole");
+    }
+    home.put("p/chats/s.json", &whole);
+    assert_eq!(told(&follow.poll()), ["started s", "1 hello", "2 Hi."]);
+    home.put("p/chats/s.json", whole.get(..whole.len() / 2).unwrap());
+    assert!(follow.poll().is_empty(), "also while it is written anew");
+    home.put(
+        "p/chats/s.json",
+        document("s", &[user("1", "hello"), answer("2", "Hi."), user("3", "x")]),
+    );
+    assert_eq!(told(&follow.poll()), ["3 x"]);
+}
+
+#[test]
+fn a_large_document_is_told_of_once_as_a_warning() {
+    let home = Home::new();
+    let large = "x".repeat(3 << 20);
+    let path = home.put("p/chats/s.json", document("s", &[answer("2", &large)]));
+    let mut follow = Follow::new(&path);
+    let events = told(&follow.poll());
+    assert_eq!(
+        events.first().unwrap(),
+        "notice the session file has 3 MB, and is read as a whole at each change"
+    );
+    home.put("p/chats/s.json", document("s", &[answer("2", &large), user("3", "more")]));
+    assert_eq!(told(&follow.poll()), ["3 more"]);
+}
+
+#[test]
+fn a_long_log_is_not_read_again_for_what_is_new() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    let long: Vec<Value> =
+        (0..50).map(|at| user(&format!("l{at}"), &"x".repeat(100 << 10))).collect();
+    append(&path, &log(&long));
+    let mut events = follow.poll();
+    while follow.is_behind() {
+        events.extend(follow.poll());
+    }
+    assert_eq!(events.len(), 50);
+    // Were the old part read again, this would be told of.
+    let mut file = fs::File::options().write(true).open(&path).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file.write_all("garbage!\n".repeat(500 << 10).as_bytes()).unwrap();
+    append(&path, &log(&[user("3", "more")]));
+    assert_eq!(told(&follow.poll()), ["3 more"]);
+}
+
+/// Waits until a watch has told of something that is wanted.
+fn wait(watch: &mut Watch, wanted: &str) -> Vec<String> {
+    let end = Instant::now() + Duration::from_secs(10);
+    let mut heard = Vec::new();
+    while !heard.iter().any(|event| event == wanted) {
+        assert!(Instant::now() < end, "waited for {wanted:?} and heard {heard:?}");
+        for (path, events) in watch.next(end) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            heard.extend(told(&events).into_iter().map(|event| format!("{name}: {event}")));
+        }
+    }
+    heard
+}
+
+#[test]
+fn a_watched_file_tells_of_itself_and_of_nothing_beside_it() {
+    let home = Home::new();
+    let path = home.put("p/chats/s.jsonl", log(&[header("s"), user("1", "hello")]));
+    let mut watch = Watch::new(Watched::File(path.clone()), true);
+    assert!(watch.poll_now().is_empty());
+    home.put("p/chats/other.jsonl", log(&[header("other"), user("1", "not mine")]));
+    append(&path, &log(&[answer("2", "Hi.")]));
+    assert_eq!(wait(&mut watch, "s.jsonl: 2 Hi."), ["s.jsonl: 2 Hi."]);
+}
+
+#[test]
+fn a_watched_document_tells_of_its_changes() {
+    let home = Home::new();
+    let path = home.put("p/chats/s.json", document("s", &[user("1", "hello")]));
+    let mut watch = Watch::new(Watched::File(path), true);
+    home.put("p/chats/s.json", document("s", &[user("1", "hello"), answer("2", "Hi.")]));
+    assert_eq!(wait(&mut watch, "s.json: 2 Hi."), ["s.json: 2 Hi."]);
+}
+
+#[test]
+fn a_watched_home_tells_of_sessions_that_begin_later() {
+    let home = Home::new();
+    let path = home.put("p/chats/a.jsonl", log(&[header("a"), user("1", "hello")]));
+    let mut watch = Watch::new(Watched::All(home.path().to_path_buf()), true);
+    append(&path, &log(&[answer("2", "Hi.")]));
+    assert_eq!(wait(&mut watch, "a.jsonl: 2 Hi."), ["a.jsonl: 2 Hi."]);
+    home.put("new-project/chats/b.jsonl", log(&[header("b"), user("1", "begun")]));
+    assert_eq!(wait(&mut watch, "b.jsonl: 1 begun"), ["b.jsonl: started b", "b.jsonl: 1 begun"]);
+}
