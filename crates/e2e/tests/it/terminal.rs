@@ -1,7 +1,8 @@
 //! The real CLI in a real terminal, in every version, against scripts of the library.
 
 use pollux_e2e::{Cli, Stage, Terminal, wait_for};
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -14,11 +15,29 @@ async fn shows(terminal: &Terminal, label: &str, text: &str) {
     .await;
 }
 
+/// How long a typed prompt may take to be seen before it is typed again.
+const UNHEARD: Duration = Duration::from_secs(3);
+
 /// Types a prompt and sends it once the CLI shows it: an Enter that comes too soon is taken for a new line.
+///
+/// The CLI paints its input line before it listens to the keys, and what is typed in between is lost. So a prompt that is not
+/// seen after a while, with the line still empty, is typed again.
 async fn say(terminal: &Terminal, prompt: &str) {
     shows(terminal, "the input line", "Type your message").await;
-    terminal.type_text(prompt).unwrap();
-    shows(terminal, "the typed prompt", prompt).await;
+    let typed = Cell::new(None::<Instant>);
+    wait_for("the typed prompt", LIMIT, async || {
+        let screen = terminal.screen().map_err(|error| error.to_string())?;
+        if screen.contains(prompt) {
+            return Ok(());
+        }
+        let unheard = typed.get().is_none_or(|typed| typed.elapsed() > UNHEARD);
+        if unheard && screen.contains("Type your message") {
+            terminal.type_text(prompt).map_err(|error| error.to_string())?;
+            typed.set(Some(Instant::now()));
+        }
+        Err(screen)
+    })
+    .await;
     // The CLI takes an Enter within 30 ms of other input for a new line, and no screen says when that time is over.
     tokio::time::sleep(Duration::from_millis(150)).await;
     terminal.press("Enter").unwrap();
