@@ -14,7 +14,7 @@ fn talk(id: &str) -> String {
 #[test]
 fn the_three_layouts_are_found_with_their_projects() {
     let home = Home::new();
-    let hash = project_hash("/work/hashed".as_ref());
+    let hash = project_hash("/srv/hashed".as_ref());
     let messages = [user("1", "hello"), answer("2", "Hi.")];
     home.put(
         &format!("{hash}/chats/session-2025-10-27T19-55-aaaaaaaa.json"),
@@ -22,11 +22,11 @@ fn the_three_layouts_are_found_with_their_projects() {
     );
     home.put("listed/chats/session-2026-02-01T00-00-bbbbbbbb.json", document("b", &messages));
     home.put("owned/chats/session-2026-11-15T18-00-cccccccc.jsonl", talk("c"));
-    home.put("owned/.project_root", "/work/owned\n");
+    home.put("owned/.project_root", "/srv/owned\n");
     home.put("nobodys/chats/session-2026-11-15T18-00-dddddddd.jsonl", talk("d"));
-    let registry = json!({ "projects": { "/work/listed": "listed", "/work/other": "owned" } });
+    let registry = json!({ "projects": { "/srv/listed": "listed", "/srv/other": "owned" } });
     fs::write(home.path().join("projects.json"), registry.to_string()).unwrap();
-    let near = Path::new("/work/hashed/src");
+    let near = Path::new("/srv/hashed/src");
     let listing = store::list(home.path(), &[near], None, &|_, _| {});
     let mut found: Vec<(&str, Option<PathBuf>, String)> = listing
         .sessions
@@ -38,9 +38,9 @@ fn the_three_layouts_are_found_with_their_projects() {
     assert_eq!(
         found,
         [
-            ("a", path("/work/hashed"), "/work/hashed".to_owned()),
-            ("b", path("/work/listed"), "/work/listed".to_owned()),
-            ("c", path("/work/owned"), "/work/owned".to_owned()),
+            ("a", path("/srv/hashed"), "/srv/hashed".to_owned()),
+            ("b", path("/srv/listed"), "/srv/listed".to_owned()),
+            ("c", path("/srv/owned"), "/srv/owned".to_owned()),
             ("d", None, "nobodys".to_owned()),
         ]
     );
