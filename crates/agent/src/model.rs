@@ -5,14 +5,20 @@ mod event;
 mod failure;
 mod meaning;
 mod message;
+mod mode;
+mod question;
 mod text;
 
 pub use at::At;
-pub use event::{Event, EventKind, Part, Rewrite, Scope, Source, StopReason};
+pub use event::{
+    Event, EventKind, Part, Rewrite, Scope, SessionChange, SessionStatus, Source, StopReason,
+};
 pub use failure::{Failure, Phase};
 pub use meaning::{Change, Derived, Meaning};
 pub use message::{
     Agent, Arg, Block, Content, ImageSource, Input, Level, Message, ResultContent, Role, Status,
     Usage,
 };
+pub use mode::Mode;
+pub use question::{Answer, Choice, Effect, Question, QuestionKind};
 pub use text::Text;

@@ -16,6 +16,5 @@ mod wire;
 
 pub use driver::{Outcome, Run, Running};
 pub use fuse::{Done, Fusion};
-pub use order::Mode;
 pub use translate::{Told, Translator};
 pub use whole::whole;

@@ -1,6 +1,8 @@
 //! An event: a fact, in the past tense, with the source that it came from.
 
-use super::{At, Failure, Input, Level, Meaning, Message, Status, Text, Usage};
+use super::{
+    Answer, At, Failure, Input, Level, Meaning, Message, Mode, Question, Status, Text, Usage,
+};
 use serde::Serialize;
 
 /// A fact about a session.
@@ -60,6 +62,12 @@ pub enum Source {
     Pollux,
     /// A session file of the agent.
     SessionFile,
+    /// The agent's side of the Agent Client Protocol.
+    Acp,
+    /// The agent's screen, or the title of its window.
+    Screen,
+    /// A hook that the agent called.
+    Hook,
 }
 
 /// What happened.
@@ -83,10 +91,24 @@ pub enum EventKind<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<Text<'a>>,
     },
-    /// Something about the session as a whole is different now.
-    SessionChanged {
-        /// What it is about, in the agent's words.
-        title: Text<'a>,
+    /// Something about the session as a whole is different now: only what changed is there.
+    SessionChanged(SessionChange<'a>),
+    /// A session that had a name of ours has its own id now.
+    SessionRekeyed {
+        /// What it was called until now.
+        from: Text<'a>,
+        /// Its id.
+        session_id: Text<'a>,
+    },
+    /// The agent waits for somebody.
+    Asked(Box<Question<'a>>),
+    /// A question is no longer open.
+    Answered {
+        /// Which one.
+        question_id: Text<'a>,
+        /// What became of it.
+        #[serde(flatten)]
+        answer: Answer<'a>,
     },
     /// The agent was given a prompt and works.
     TurnStarted {
@@ -206,6 +228,41 @@ pub enum EventKind<'a> {
     },
 }
 
+/// What changed about a session as a whole.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct SessionChange<'a> {
+    /// What it is about, in the agent's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text<'a>>,
+    /// What the agent does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<SessionStatus>,
+    /// What the agent may do without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// The model that will be asked, in the agent's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text<'a>>,
+}
+
+/// What an agent that lives does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    /// It is not ready yet.
+    Starting,
+    /// It waits for a prompt.
+    Idle,
+    /// It works.
+    Working,
+    /// It waits for an answer.
+    Waiting,
+    /// It cannot go on by itself.
+    Error,
+    /// It is gone.
+    Exited,
+}
+
 /// Why a history was rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -275,9 +332,23 @@ impl EventKind<'_> {
                     model: owned(model),
                 }
             }
-            Self::SessionChanged { title } => {
-                EventKind::SessionChanged { title: title.into_owned() }
+            Self::SessionChanged(SessionChange { title, status, mode, model }) => {
+                EventKind::SessionChanged(SessionChange {
+                    title: owned(title),
+                    status,
+                    mode,
+                    model: owned(model),
+                })
             }
+            Self::SessionRekeyed { from, session_id } => EventKind::SessionRekeyed {
+                from: from.into_owned(),
+                session_id: session_id.into_owned(),
+            },
+            Self::Asked(question) => EventKind::Asked(Box::new(question.into_owned())),
+            Self::Answered { question_id, answer } => EventKind::Answered {
+                question_id: question_id.into_owned(),
+                answer: answer.into_owned(),
+            },
             Self::TurnStarted { prompt } => EventKind::TurnStarted { prompt: prompt.into_owned() },
             Self::TextGrew { part, text, message_id } => {
                 EventKind::TextGrew { part, text: text.into_owned(), message_id: owned(message_id) }

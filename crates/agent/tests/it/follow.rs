@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 fn told(events: &[Event<'_>]) -> Vec<String> {
     let word = |event: &Event<'_>| match &event.kind {
         EventKind::SessionStarted { session_id, .. } => format!("started {session_id}"),
-        EventKind::SessionChanged { title } => format!("about {title}"),
+        EventKind::SessionChanged(change) => format!("about {}", change.title.as_ref().unwrap()),
         EventKind::MessageRecorded { changed: false, message } => {
             format!("{} {}", message.id, message.text())
         }

@@ -5,8 +5,8 @@ mod trouble;
 
 use outline::outline;
 use pollux_agent::gemini::cli::{Cli as Found, Version};
-use pollux_agent::gemini::stream::{Mode, Outcome, Run};
-use pollux_agent::model::Event;
+use pollux_agent::gemini::stream::{Outcome, Run};
+use pollux_agent::model::{Event, Mode};
 use pollux_e2e::{Cli, Stage, script};
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 mod work;
 
 use super::super::cli::{Cli, Search};
-use super::order::{Mode, Order};
+use super::order::Order;
 use super::place::Place;
-use crate::model::{Event, Failure, Message, Phase, StopReason, Text, Usage};
+use crate::model::{Event, Failure, Message, Mode, Phase, StopReason, Text, Usage};
 use crate::process::Program;
 use std::ffi::OsString;
 use std::io;
@@ -24,7 +24,8 @@ const GRACE: Duration = Duration::from_secs(5);
 ///
 /// ```
 /// use pollux_agent::gemini::cli::{Cli, Version};
-/// use pollux_agent::gemini::stream::{Mode, Run};
+/// use pollux_agent::gemini::stream::Run;
+/// use pollux_agent::model::Mode;
 /// # use std::os::unix::fs::PermissionsExt;
 ///
 /// # #[tokio::main(flavor = "current_thread")]

@@ -1,69 +1,12 @@
 //! What a headless run is told: the arguments of the CLI, by version. Pure.
 
 use super::super::cli::{Cli, Version};
-use crate::model::{Failure, Phase};
-use serde::Serialize;
+use crate::model::{Failure, Mode, Phase};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A prompt that is longer is given on stdin: an argument may have 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 << 10;
-
-/// What the agent may do without asking. A headless run can ask nobody.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Only read: without a person to ask, the tools that change something are not there.
-    #[default]
-    Default,
-    /// Edit files as well.
-    AutoEdit,
-    /// Everything.
-    Yolo,
-    /// Read and plan.
-    Plan,
-}
-
-impl Mode {
-    /// The mode with a name: the CLI's, ours, or Claude's.
-    ///
-    /// ```
-    /// use pollux_agent::gemini::stream::Mode;
-    ///
-    /// assert_eq!(Mode::named("auto-edit"), Some(Mode::AutoEdit));
-    /// assert_eq!(Mode::named("bypassPermissions"), Some(Mode::Yolo));
-    /// assert_eq!(Mode::named("everything"), None);
-    /// ```
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "default" | "read-only" => Self::Default,
-            "auto-edit" | "auto_edit" | "acceptEdits" => Self::AutoEdit,
-            "yolo" | "bypassPermissions" => Self::Yolo,
-            "plan" => Self::Plan,
-            _ => return None,
-        })
-    }
-
-    /// The CLI's name for it.
-    pub fn upstream(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::AutoEdit => "auto_edit",
-            Self::Yolo => "yolo",
-            Self::Plan => "plan",
-        }
-    }
-
-    /// Claude's name for it.
-    pub fn claude(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::AutoEdit => "acceptEdits",
-            Self::Yolo => "bypassPermissions",
-            Self::Plan => "plan",
-        }
-    }
-}
 
 /// All that shapes a run.
 #[derive(Debug, Clone, Default)]

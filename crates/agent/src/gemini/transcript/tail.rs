@@ -4,7 +4,7 @@
 use super::links::Links;
 use super::replay::{Change, Meta, Replay};
 use super::seen::{Fetch, Place, Seen, fingerprint};
-use crate::model::{At, Event, EventKind, Rewrite, Source, Text};
+use crate::model::{At, Event, EventKind, Rewrite, SessionChange, Source, Text};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -230,8 +230,9 @@ impl Session {
         }
         if meta.summary != self.title {
             self.title.clone_from(&meta.summary);
-            let title = Text::from(meta.summary.clone().unwrap_or_default());
-            events.push(event(EventKind::SessionChanged { title }));
+            let title = Some(Text::from(meta.summary.clone().unwrap_or_default()));
+            let change = SessionChange { title, ..SessionChange::default() };
+            events.push(event(EventKind::SessionChanged(change)));
         }
     }
 }

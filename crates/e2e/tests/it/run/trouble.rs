@@ -2,8 +2,8 @@
 
 use super::{run, told};
 use pollux_agent::gemini::cli::{Cli as Found, Version};
-use pollux_agent::gemini::stream::{Mode, Run};
-use pollux_agent::model::{EventKind, Phase, Status, StopReason};
+use pollux_agent::gemini::stream::Run;
+use pollux_agent::model::{EventKind, Mode, Phase, Status, StopReason};
 use pollux_e2e::{Cli, Stage, wait_until};
 use pollux_rehearsal::Script;
 use std::fs;

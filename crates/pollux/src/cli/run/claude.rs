@@ -2,9 +2,9 @@
 
 use crate::report;
 use pollux_agent::claude::stream::{Ended, Stream};
-use pollux_agent::gemini::stream::{Mode, Outcome};
+use pollux_agent::gemini::stream::Outcome;
 use pollux_agent::gemini::tools::TOOLS;
-use pollux_agent::model::{Event, EventKind, Message, Role, Source};
+use pollux_agent::model::{Event, EventKind, Message, Mode, Role, Source};
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;

@@ -4,11 +4,11 @@ use super::Format;
 use super::claude::Claude;
 use crate::render::clean;
 use crate::report::{self, human};
-use pollux_agent::gemini::stream::{Mode, Outcome};
+use pollux_agent::gemini::stream::Outcome;
 use pollux_agent::gemini::tools::shell;
 use pollux_agent::model::{
-    Event, EventKind, Failure, Level, Meaning, Message, Part, Source, Status, StopReason, Text,
-    Usage,
+    Event, EventKind, Failure, Level, Meaning, Message, Mode, Part, Source, Status, StopReason,
+    Text, Usage,
 };
 use serde::Serialize;
 use std::collections::HashSet;

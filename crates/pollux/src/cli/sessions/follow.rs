@@ -6,7 +6,7 @@ use crate::render::{self, Options};
 use crate::report;
 use anstyle::Style;
 use pollux_agent::gemini::transcript::follow::{Watch, Watched};
-use pollux_agent::model::{Event, EventKind, Level};
+use pollux_agent::model::{Event, EventKind, Level, SessionChange};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -109,7 +109,7 @@ impl Shown<'_> {
                     messages(removed.len())
                 )?;
             }
-            EventKind::SessionChanged { title } => {
+            EventKind::SessionChanged(SessionChange { title: Some(title), .. }) => {
                 writeln!(out, "{dim}· about: {}{dim:#}", render::clean(&title.to_str()))?;
             }
             EventKind::SessionEnded { reason } => writeln!(out, "\n{dim}· {reason}{dim:#}")?,
