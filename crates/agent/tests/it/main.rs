@@ -9,6 +9,7 @@ mod home;
 mod properties;
 mod recordings;
 mod rescue;
+mod session;
 mod store;
 mod streams;
 mod tools;
