@@ -12,6 +12,7 @@ mod measure;
 mod record;
 mod shell;
 mod test;
+mod types;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -55,6 +56,8 @@ enum Task {
     },
     /// What versions of the Gemini CLI print and write, as files
     Record(record::Record),
+    /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
+    Types,
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -82,6 +85,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Try { rest } => home::run(&rest),
         Task::Matrix { versions } => matrix::run(&versions),
         Task::Record(record) => record::run(&record),
+        Task::Types => types::run(),
         Task::Test { rest } => test::run(&rest),
     }
 }

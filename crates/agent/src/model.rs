@@ -7,6 +7,8 @@ mod meaning;
 mod message;
 mod mode;
 mod question;
+#[cfg(feature = "schema")]
+mod schema;
 mod text;
 
 pub use at::At;

@@ -1,8 +1,10 @@
 //! The program `pollux`, as modules: [`cli`] reads the arguments and has one file for each command, [`report`] is the
 //! only code that prints, [`config`] the only code that reads the environment.
 
+pub mod api;
 pub mod cli;
 pub mod config;
+pub mod daemon;
 pub mod render;
 pub mod report;
 pub mod trouble;

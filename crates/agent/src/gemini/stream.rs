@@ -14,7 +14,7 @@ mod translate;
 mod whole;
 mod wire;
 
-pub use driver::{Outcome, Run, Running};
+pub use driver::{Outcome, Run, Running, Stop};
 pub use fuse::{Done, Fusion};
 pub use translate::{Told, Translator};
 pub use whole::whole;

@@ -98,6 +98,16 @@ impl Session {
         self.status = SessionStatus::Idle;
     }
 
+    /// The agent is there now: what waits is sent, unless somebody is to say so first.
+    pub fn go_on(&mut self) -> Vec<Effect> {
+        self.next()
+    }
+
+    /// The agent is gone, and its end was recorded before.
+    pub fn ended(&mut self) {
+        self.status = SessionStatus::Exited;
+    }
+
     /// What was known of a session before Pollux was started again. What waits is held: nobody is watching yet.
     #[must_use]
     pub fn with(mut self, queue: Vec<Queued>, known: Known) -> Self {

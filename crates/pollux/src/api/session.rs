@@ -1,0 +1,163 @@
+//! A session, as a client sees it.
+
+use jiff::Timestamp;
+use pollux_agent::model::{Mode, SessionStatus};
+use pollux_agent::session::{Outcome, Queued};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::path::PathBuf;
+use ts_rs::TS;
+use utoipa::ToSchema;
+
+/// How the agent is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Driver {
+    /// One process for each prompt. It can ask nobody.
+    Headless,
+    /// The Agent Client Protocol: questions, modes and models while it lives.
+    Acp,
+    /// The agent's own screen in tmux, beside a person.
+    Terminal,
+}
+
+/// What is to be known of a session without reading it.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct Summary {
+    /// Its id in Pollux, which never changes.
+    pub id: String,
+    /// Rises with each change of this summary: an older one never replaces a newer one.
+    pub version: u64,
+    /// The agent's own id of it, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// How it is driven; none where Pollux only reads what the agent writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
+    /// Where the agent works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(as = "Option<String>")]
+    #[schema(value_type = Option<String>)]
+    pub cwd: Option<PathBuf>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the agent does.
+    pub status: SessionStatus,
+    /// What the agent may do without asking.
+    pub mode: Mode,
+    /// When that ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(as = "Option<String>")]
+    #[schema(value_type = Option<String>)]
+    pub mode_until: Option<Timestamp>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Since when nothing was heard of an agent that works, where that is too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(as = "Option<String>")]
+    #[schema(value_type = Option<String>)]
+    pub stalled_since: Option<Timestamp>,
+    /// The questions that are open.
+    pub questions: Vec<OpenQuestion>,
+    /// The prompts that wait.
+    pub queue: Vec<Queued>,
+    /// True where they wait until somebody says `continue`.
+    pub held: bool,
+    /// The number of its last event.
+    pub seq: u64,
+    /// How often its history was rewritten, counted from where it began.
+    pub epoch: u64,
+    /// How many messages it has.
+    pub messages: u64,
+    /// All tokens that were counted.
+    pub tokens: u64,
+    /// What happened last, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
+    /// When it began.
+    #[ts(type = "string")]
+    #[schema(value_type = String)]
+    pub created_at: Timestamp,
+    /// When something happened last.
+    #[ts(type = "string")]
+    #[schema(value_type = String)]
+    pub updated_at: Timestamp,
+}
+
+impl Summary {
+    /// True where commands are of no use: Pollux does not drive it.
+    pub fn is_read_only(&self) -> bool {
+        self.driver.is_none()
+    }
+}
+
+/// A question that is open.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct OpenQuestion {
+    /// The question, whole.
+    #[ts(as = "pollux_agent::model::Question<'static>")]
+    #[schema(value_type = Object)]
+    pub question: Box<RawValue>,
+    /// The hash of it. An answer that names it can release nothing else.
+    pub shown: String,
+    /// The answer that is on its way, where one is: the agent has not confirmed it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Outcome>,
+}
+
+/// What has not become a message yet.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS, ToSchema)]
+pub struct Live {
+    /// In the order in which it came.
+    pub parts: Vec<LivePart>,
+}
+
+/// A part of a message that is being made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[ts(optional_fields)]
+pub enum LivePart {
+    /// The prompt of this turn.
+    Prompt {
+        /// The prompt.
+        text: String,
+    },
+    /// What the model says.
+    Text {
+        /// So far.
+        text: String,
+    },
+    /// What the model thinks.
+    Thinking {
+        /// So far.
+        text: String,
+    },
+    /// A call.
+    Tool {
+        /// Its id.
+        id: String,
+        /// The agent's own name of the tool.
+        name: String,
+        /// The arguments.
+        #[schema(value_type = Object)]
+        #[ts(type = "unknown")]
+        input: serde_json::Value,
+        /// What it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<Object>)]
+        #[ts(as = "Option<pollux_agent::model::Meaning>")]
+        meaning: Option<serde_json::Value>,
+        /// How it ended, if it has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        #[ts(as = "Option<pollux_agent::model::Status>")]
+        status: Option<String>,
+        /// What it gave back, at most the end of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<String>,
+    },
+}

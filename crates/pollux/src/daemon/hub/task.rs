@@ -1,0 +1,507 @@
+//! One session's task: the only one that numbers its events, asks its rules, and gives its agent orders.
+
+mod pump;
+mod sum;
+
+use super::agent::{Agent, Agents, Orders, Wanted};
+use super::repair::missing;
+use super::{Hub, Slot};
+use crate::api::{Live, Recorded, Summary};
+use crate::daemon::clock::Clock;
+use crate::daemon::log::{self, Entry, Feed, Log, Row, entry};
+use crate::daemon::view::View;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::model::{Event, EventKind, Failure, Level, SessionStatus, Source, StopReason};
+use pollux_agent::session::{Command, Effect, Order, Reply, Request, Session};
+use pump::Pump;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// How many events are written at once.
+const AT_ONCE: usize = 512;
+/// A page of a snapshot has so many messages, and about so many bytes.
+const MESSAGES: usize = 50;
+const BYTES: usize = 200 << 10;
+/// A log that cannot be written is tried again after so long.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// An agent that was told to end has so long.
+const GRACE: Duration = Duration::from_secs(10);
+/// The memory of a session that nobody follows is let go after so long.
+const REST: Duration = Duration::from_secs(30);
+
+/// What a session's task is asked.
+#[derive(Debug)]
+pub enum Ask {
+    /// Do this.
+    Command {
+        /// What.
+        request: Request,
+        /// Who is told.
+        reply: oneshot::Sender<anyhow::Result<Reply>>,
+    },
+    /// Say all that there is.
+    Snapshot {
+        /// Who is told.
+        reply: oneshot::Sender<anyhow::Result<Snapshot>>,
+    },
+    /// The session's file has changed.
+    Look,
+    /// End, and say when.
+    Close {
+        /// Who is told.
+        reply: oneshot::Sender<()>,
+    },
+}
+
+/// All that a client needs which knows nothing of a session.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The session, with the number and the epoch of its last event.
+    pub summary: Arc<Summary>,
+    /// The last page of messages.
+    pub messages: Vec<Recorded>,
+    /// Where the page before ends.
+    pub before: Option<u64>,
+    /// What has not become a message yet.
+    pub live: Live,
+}
+
+type Ordered = BoxFuture<'static, (Order, Result<(), Failure>)>;
+
+pub(super) struct Task {
+    no: i64,
+    log: Log,
+    clock: Clock,
+    feed: Arc<Feed>,
+    summary: Summary,
+    session: Session,
+    view: View,
+    asks: mpsc::Receiver<Ask>,
+    agents: Agents,
+    wanted: Option<Wanted>,
+    torn: bool,
+    file: Option<PathBuf>,
+    follow: Option<Follow>,
+    orders: Option<Arc<dyn Orders>>,
+    /// Orders on their way, and those that wait for the one before.
+    ordered: FuturesUnordered<Ordered>,
+    waiting: VecDeque<Order>,
+    in_turn: bool,
+}
+
+/// What a task woke up for.
+enum Woke {
+    Stop,
+    Ask(Option<Ask>),
+    Started(Result<Agent, Failure>),
+    Heard(Vec<Event<'static>>),
+    Ordered(Order, Result<(), Failure>),
+    Time,
+}
+
+impl Task {
+    pub(super) fn new(
+        hub: &Hub,
+        slot: &Slot,
+        session: Session,
+        asks: mpsc::Receiver<Ask>,
+    ) -> Self {
+        let summary = (*slot.feed.summary()).clone();
+        let mut wanted = slot.start.clone();
+        if let Some(wanted) = &mut wanted {
+            // What became known since it was started.
+            wanted.agent_id = summary.agent_id.clone().or(wanted.agent_id.take());
+            wanted.mode = summary.mode;
+            wanted.model = summary.model.clone().or(wanted.model.take());
+        }
+        Self {
+            no: slot.no,
+            log: hub.inner.log.clone(),
+            clock: hub.inner.clock,
+            feed: Arc::clone(&slot.feed),
+            summary,
+            session,
+            view: View::default(),
+            asks,
+            agents: hub.inner.agents.clone(),
+            wanted,
+            torn: slot.torn,
+            file: slot.file.clone(),
+            follow: None,
+            orders: None,
+            ordered: FuturesUnordered::new(),
+            waiting: VecDeque::new(),
+            in_turn: false,
+        }
+    }
+
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        self.begin().await;
+        let agents = self.agents.clone();
+        let start = self.wanted.clone().filter(|_| self.summary.status != SessionStatus::Exited);
+        let mut starting: Option<BoxFuture<'static, Result<Agent, Failure>>> =
+            start.map(|wanted| -> BoxFuture<'static, _> {
+                Box::pin(async move { agents.start(wanted).await })
+            });
+        let mut pump: Option<Pump> = None;
+        loop {
+            let wait = self.wait();
+            let woke = tokio::select! {
+                () = stop.cancelled() => Woke::Stop,
+                ask = self.asks.recv() => Woke::Ask(ask),
+                started = async { match &mut starting {
+                    Some(starting) => starting.await,
+                    None => std::future::pending().await,
+                } } => { starting = None; Woke::Started(started) }
+                heard = async { match &mut pump {
+                    Some(pump) => pump.heard(AT_ONCE).await,
+                    None => std::future::pending().await,
+                } } => Woke::Heard(heard),
+                Some((order, outcome)) = self.ordered.next() => Woke::Ordered(order, outcome),
+                () = tokio::time::sleep(wait) => Woke::Time,
+            };
+            match woke {
+                Woke::Stop | Woke::Ask(None) => break,
+                Woke::Ask(Some(Ask::Close { reply })) => {
+                    drop(pump);
+                    // Whoever asked may have gone away.
+                    let _told = reply.send(());
+                    return;
+                }
+                Woke::Ask(Some(ask)) => self.asked(ask).await,
+                Woke::Started(Ok(agent)) => pump = Some(self.started(agent).await),
+                Woke::Started(Err(failure)) => self.not_started(&failure).await,
+                Woke::Heard(events) if events.is_empty() => {
+                    pump = None;
+                    self.gone().await;
+                }
+                Woke::Heard(events) => self.heard(events).await,
+                Woke::Ordered(order, outcome) => {
+                    let stopped = order == Order::Stop;
+                    self.delivered(&order, outcome).await;
+                    if stopped && pump.take().is_some() {
+                        self.gone().await;
+                    }
+                }
+                Woke::Time => {
+                    let effects = self.session.tick(self.clock.now());
+                    self.effects(effects, None).await;
+                    if !self.feed.is_followed() {
+                        self.feed.rest();
+                    }
+                }
+            }
+        }
+    }
+
+    /// What must be done before anybody is answered: the log is brought up to date with the session's file.
+    async fn begin(&mut self) {
+        if self.wanted.is_none() {
+            self.look().await;
+        } else if self.torn {
+            self.mend().await;
+        }
+    }
+
+    /// The daemon before this one ended in the middle of something.
+    async fn mend(&mut self) {
+        self.torn = false;
+        self.look().await;
+        self.follow = None;
+        let no = self.no;
+        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        if let Ok(Some((_, false))) = turn {
+            let kind = EventKind::TurnEnded {
+                stop_reason: StopReason::Error,
+                duration_ms: None,
+                tool_calls: None,
+                error: None,
+            };
+            let event = Event::new(Source::Pollux, kind).derived("Pollux was started again");
+            self.record(vec![event], None).await;
+        }
+        if self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited {
+            let reason = "Pollux was started again, and its agent is gone".to_owned();
+            let ended = Event::new(Source::Pollux, EventKind::SessionEnded { reason });
+            self.record(vec![ended], None).await;
+        }
+    }
+
+    /// Reads what the session's file has more than the log.
+    async fn look(&mut self) {
+        let Some(path) = self.path().await else { return };
+        let first = self.follow.is_none();
+        let mut follow = self.follow.take().unwrap_or_else(|| Follow::new(path));
+        let read = tokio::task::spawn_blocking(move || {
+            let mut events = follow.poll();
+            while follow.is_behind() {
+                events.extend(follow.poll());
+            }
+            (follow, events)
+        });
+        let Ok((follow, mut events)) = read.await else { return };
+        self.follow = Some(follow);
+        if first {
+            let no = self.no;
+            let told = self.log.read(move |connection| log::told(connection, no)).await;
+            let remove = self.wanted.is_none();
+            events = missing(told.unwrap_or_default(), events, remove);
+        }
+        for part in parts(events) {
+            self.record(part, None).await;
+        }
+    }
+
+    async fn path(&mut self) -> Option<PathBuf> {
+        if let (None, Some(wanted)) = (&self.file, &self.wanted) {
+            let (agents, id) = (self.agents.clone(), wanted.agent_id.clone()?);
+            let found = tokio::task::spawn_blocking(move || agents.file_of(&id));
+            self.file = found.await.ok().flatten();
+        }
+        self.file.clone()
+    }
+
+    /// How long until time is to be told.
+    fn wait(&self) -> Duration {
+        let now = self.clock.now();
+        let wait = match self.session.wakes_at() {
+            Some(at) => Duration::try_from(at.duration_since(now)).unwrap_or_default(),
+            None => REST,
+        };
+        wait.clamp(Duration::from_millis(10), REST)
+    }
+
+    async fn asked(&mut self, ask: Ask) {
+        match ask {
+            Ask::Command { request, reply } => {
+                let outcome = self.command(request).await;
+                // Whoever asked may have gone away; what was decided stays.
+                drop(reply.send(outcome));
+            }
+            Ask::Snapshot { reply } => {
+                let snapshot = self.snapshot().await;
+                drop(reply.send(snapshot));
+            }
+            Ask::Look if self.wanted.is_none() => self.look().await,
+            // Its agent is not at work, and yet its file grows: one that outlived the daemon before this one.
+            Ask::Look if self.session.state().status == SessionStatus::Idle => {
+                self.follow = None;
+                self.look().await;
+                self.follow = None;
+            }
+            Ask::Look | Ask::Close { .. } => {}
+        }
+    }
+
+    async fn command(&mut self, request: Request) -> anyhow::Result<Reply> {
+        if self.wanted.is_none() {
+            let why = "Pollux only reads this session";
+            let hint = "go on with it: `pollux new --resume ID`";
+            return Ok(pollux_agent::session::refused("read_only", why, hint));
+        }
+        let verdict = self.session.command(&request, self.clock.now());
+        let reply = verdict.reply;
+        if let Reply::Done(_) = &reply {
+            if let (Command::Prompt { text }, None) = (&request.command, &self.summary.title) {
+                self.summary.title = Some(sum::title(text));
+            }
+            let command = Some((request.id, request.command, reply.clone()));
+            self.effects(verdict.effects, command).await;
+        }
+        Ok(reply)
+    }
+
+    async fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
+        let no = self.no;
+        let page = self
+            .log
+            .read(move |connection| log::messages(connection, no, None, MESSAGES, BYTES))
+            .await?;
+        Ok(Snapshot {
+            summary: self.feed.summary(),
+            messages: page.messages,
+            before: page.before,
+            live: self.view.live().clone(),
+        })
+    }
+
+    async fn started(&mut self, agent: Agent) -> Pump {
+        if agent.ready {
+            self.session.ready();
+        }
+        self.orders = Some(agent.orders);
+        // The orders that came before it was there.
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().for_each(|order| self.order(order));
+        let effects = self.session.go_on();
+        self.effects(effects, None).await;
+        Pump::start(agent.events)
+    }
+
+    async fn not_started(&mut self, failure: &Failure) {
+        let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let text = format!("the agent could not be started: {}{hint}", failure.message);
+        let notice = EventKind::Notice { level: Level::Error, text };
+        let ended = EventKind::SessionEnded { reason: failure.code.to_owned() };
+        let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
+        self.record(events.into(), None).await;
+    }
+
+    /// The agent says nothing more.
+    async fn gone(&mut self) {
+        self.orders = None;
+        if self.session.state().status != SessionStatus::Exited {
+            let mut events = Vec::new();
+            if self.in_turn {
+                let kind = EventKind::TurnEnded {
+                    stop_reason: StopReason::Cancelled,
+                    duration_ms: None,
+                    tool_calls: None,
+                    error: None,
+                };
+                events.push(Event::new(Source::Pollux, kind).derived("the agent is gone"));
+            }
+            let kind = EventKind::SessionEnded { reason: "the agent is gone".into() };
+            events.push(Event::new(Source::Pollux, kind));
+            self.record(events, None).await;
+        }
+    }
+
+    async fn heard(&mut self, events: Vec<Event<'static>>) {
+        self.record(events, None).await;
+    }
+
+    async fn delivered(&mut self, order: &Order, outcome: Result<(), Failure>) {
+        let effects = match outcome {
+            Ok(()) => self.session.delivered(order),
+            Err(failure) => self.session.failed(order, &failure.message, self.clock.now()),
+        };
+        self.effects(effects, None).await;
+        if let Some(next) = self.waiting.pop_front() {
+            self.order(next);
+        }
+    }
+
+    /// Does what the rules want: first what is to be recorded, then what is to be ordered.
+    async fn effects(&mut self, effects: Vec<Effect>, command: Option<Accepted>) {
+        let mut facts = Vec::new();
+        let mut orders = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Record(event) => facts.push(*event),
+                Effect::Order(order) => orders.push(order),
+            }
+        }
+        self.record(facts, command).await;
+        for order in orders {
+            self.order(order);
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        let overtakes = matches!(order, Order::Interrupt | Order::Stop | Order::Answer { .. });
+        let Some(orders) = self.orders.clone() else {
+            self.waiting.push_back(order);
+            return;
+        };
+        if !overtakes && !self.ordered.is_empty() {
+            self.waiting.push_back(order);
+            return;
+        }
+        let stop = order == Order::Stop;
+        let told = orders.order(order.clone());
+        self.ordered.push(Box::pin(async move {
+            let outcome = if stop {
+                tokio::time::timeout(GRACE, told).await.unwrap_or(Ok(()))
+            } else {
+                told.await
+            };
+            (order, outcome)
+        }));
+    }
+
+    /// Numbers facts, writes them down, and does what follows from them. Comes back when they are on disk.
+    async fn record(&mut self, events: Vec<Event<'static>>, command: Option<Accepted>) {
+        let mut events = VecDeque::from(events);
+        let (mut entries, mut orders) = (Vec::new(), Vec::new());
+        let now = self.clock.now();
+        let mut ended = false;
+        while let Some(event) = events.pop_front() {
+            let effects = self.session.event(&event, now);
+            entries.push(self.number(&event));
+            ended |= matches!(event.kind, EventKind::TurnEnded { .. });
+            for effect in effects {
+                match effect {
+                    Effect::Record(event) => events.push_front(*event),
+                    Effect::Order(order) => orders.push(order),
+                }
+            }
+        }
+        self.write(entries, command, ended).await;
+        for order in orders {
+            self.order(order);
+        }
+    }
+
+    fn number(&mut self, event: &Event<'static>) -> Arc<Entry> {
+        match &event.kind {
+            EventKind::TurnStarted { .. } => self.in_turn = true,
+            EventKind::TurnEnded { .. } | EventKind::SessionEnded { .. } => self.in_turn = false,
+            EventKind::HistoryRewritten { .. } => self.summary.epoch += 1,
+            _ => {}
+        }
+        self.summary.seq += 1;
+        self.view.fold(event);
+        sum::fold(&mut self.summary, event);
+        let now = self.clock.now();
+        self.summary.updated_at = event.at.map_or(now, |at| sum::time(at, now));
+        Arc::new(entry(event, self.summary.seq, self.summary.epoch, now))
+    }
+
+    async fn write(
+        &mut self,
+        entries: Vec<Arc<Entry>>,
+        command: Option<Accepted>,
+        count: bool,
+    ) {
+        sum::state(&mut self.summary, &self.session, &self.feed.summary());
+        loop {
+            let summary = Arc::new(self.summary.clone());
+            let row = Row { no: self.no, summary, command: command.clone() };
+            match self.log.append(row, entries.clone(), Arc::clone(&self.feed)).await {
+                Ok(()) => break,
+                // The agent waits as long as the disk does. Nothing is told that was not written.
+                Err(error) => tracing::error!(session = %self.summary.id, "{error:#}"),
+            }
+            tokio::time::sleep(TRY_AGAIN).await;
+        }
+        if count || self.follow.is_some() {
+            let no = self.no;
+            if let Ok((messages, tokens)) =
+                self.log.read(move |connection| log::counts(connection, no)).await
+            {
+                sum::count(&mut self.summary, messages, tokens);
+            }
+        }
+        self.feed.set_summary(self.summary.clone());
+    }
+}
+
+type Accepted = (String, Command, Reply);
+
+/// What is much is written in parts.
+fn parts(events: Vec<Event<'static>>) -> Vec<Vec<Event<'static>>> {
+    let mut parts = Vec::new();
+    let mut events = events.into_iter().peekable();
+    while events.peek().is_some() {
+        parts.push(events.by_ref().take(AT_ONCE).collect());
+    }
+    parts
+}
