@@ -1,0 +1,94 @@
+// The transcript: a virtual list that opens at its end, pages upward, and follows only a reader who is at the end.
+
+import { ArrowDown } from "lucide";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { dispatch, older } from "../app";
+import type { Summary } from "../api/types";
+import type { Opened } from "../state/model";
+import { type Row, rowsOf, type Tool } from "../state/rows";
+import { Icon } from "../ui/icon";
+import { List, type ListHandle } from "../ui/list";
+import { Outbox, Waiting } from "./waiting";
+import { RowView } from "./row";
+import { ToolSheet } from "./tool";
+
+/** So near to the end is at the end, in pixels. */
+const NEAR = 48;
+/** So near to the beginning, older messages are asked for. */
+const FAR = 1200;
+
+export function Transcript({ id, opened, session }: { id: string; opened: Opened; session: Summary }) {
+  const rows = useMemo(() => rowsOf(opened), [opened]);
+  const list = useRef<ListHandle>(null);
+  const [following, setFollowing] = useState(true);
+  const [tool, setTool] = useState<Tool | undefined>(undefined);
+  const fresh = useFresh(rows, following);
+  const prepended = usePrepended(rows);
+  const last = rows.length + 1;
+
+  useLayoutEffect(() => {
+    if (following) list.current?.scrollToIndex(last, { align: "end" });
+  });
+  useEffect(() => {
+    if (following) dispatch({ type: "trim", sessionId: id });
+  }, [following, id]);
+
+  const onScroll = () => {
+    const handle = list.current;
+    if (!handle) return;
+    const toEnd = handle.scrollSize - handle.viewportSize - handle.scrollOffset;
+    setFollowing(toEnd < NEAR);
+    if (handle.scrollOffset < FAR) void older(id);
+  };
+  return (
+    <div class="transcript" role="log" aria-label="Transcript" aria-live="off">
+      <List ref={list} class="rows" shift={prepended} onScroll={onScroll}>
+        <div class="edge" key="top">
+          {opened.before === undefined ? "The beginning" : "Older messages"}
+        </div>
+        {rows.map((row) => (
+          <RowView key={row.key} row={row} session={session} onTool={setTool} />
+        ))}
+        <div key="end">
+          <Outbox sessionId={id} />
+          <Waiting session={session} />
+        </div>
+      </List>
+      {!following && (
+        <button type="button" class="new-pill" onClick={() => setFollowing(true)}>
+          <Icon of={ArrowDown} size={16} />
+          {fresh > 0 ? `${fresh} new` : "To the end"}
+        </button>
+      )}
+      {tool && <ToolSheet tool={newest(rows, tool)} session={session} onClose={() => setTool(undefined)} />}
+    </div>
+  );
+}
+
+/** How many rows came since the reader left the end. */
+function useFresh(rows: readonly Row[], following: boolean): number {
+  const left = useRef<string | undefined>(undefined);
+  if (following) left.current = rows.at(-1)?.key;
+  const index = rows.findLastIndex((row) => row.key === left.current);
+  return following || index < 0 ? 0 : rows.length - 1 - index;
+}
+
+/** True where rows were put in front since the last drawing: the list then keeps its place from the end. */
+function usePrepended(rows: readonly Row[]): boolean {
+  const before = useRef<readonly Row[]>(rows);
+  const first = before.current[0]?.key;
+  const shifted = first !== undefined && rows[0]?.key !== first && rows.some((row) => row.key === first);
+  before.current = rows;
+  return shifted;
+}
+
+/** What is known of a call by now. */
+function newest(rows: readonly Row[], tool: Tool): Tool {
+  for (const row of rows) {
+    if (row.kind === "tool" && row.tool.id === tool.id) return row.tool;
+    const found = row.kind === "explored" ? row.tools.find(({ id }) => id === tool.id) : undefined;
+    if (found) return found;
+  }
+  return tool;
+}
