@@ -3,6 +3,8 @@
 mod capabilities;
 mod rehearse;
 mod run;
+mod serve;
+mod session;
 mod sessions;
 mod translate;
 
@@ -25,6 +27,9 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Serve(serve::Serve),
+    #[command(flatten)]
+    Session(session::Session),
     /// What Gemini has written on this machine: list, show, search, count, export, follow, rescue
     #[command(subcommand)]
     Sessions(sessions::Sessions),
@@ -39,6 +44,8 @@ enum Command {
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(command) => run::run(command, config),
+        Command::Serve(command) => serve::run(command, config),
+        Command::Session(command) => session::run(command, config),
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
         Command::Rehearse(rehearse) => rehearse.run(),

@@ -25,7 +25,18 @@ pub struct Problem {
 
 /// What a device may do.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS, ToSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    TS,
+    ToSchema,
     clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]

@@ -10,7 +10,9 @@ use ts_rs::TS;
 use utoipa::ToSchema;
 
 /// How the agent is driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
     /// One process for each prompt. It can ask nobody.

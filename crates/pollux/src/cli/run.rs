@@ -16,6 +16,7 @@ use output::Output;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::stream::{Outcome, Run as Order, Running};
 use pollux_agent::model::{Failure, Mode, Phase, StopReason};
+pub(super) use prompt::duration;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -103,7 +104,7 @@ enum Format {
     Claude,
 }
 
-fn mode(name: &str) -> Result<Mode, String> {
+pub(super) fn mode(name: &str) -> Result<Mode, String> {
     let names = "default, auto-edit, yolo, plan, acceptEdits, bypassPermissions";
     Mode::named(name).ok_or_else(|| format!("there is no such mode; there are {names}"))
 }

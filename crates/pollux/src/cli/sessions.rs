@@ -9,6 +9,8 @@ mod search;
 mod show;
 mod stats;
 
+pub(super) use catalog::index_path;
+
 use crate::config::Config;
 use clap::Subcommand;
 use std::process::ExitCode;

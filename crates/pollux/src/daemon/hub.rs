@@ -4,12 +4,13 @@ pub mod agent;
 mod files;
 mod headless;
 mod repair;
+mod restore;
 mod task;
 
 pub use task::{Ask, Snapshot};
 
 use super::clock::Clock;
-use super::log::{Bell, Feed, Keep, Log, begin, begins, begun, known, stored};
+use super::log::{Bell, Feed, Log, begin, begins, begun, known, stored};
 use crate::api::{Begin, Driver, Summary};
 use crate::trouble::Trouble;
 use agent::{Agents, Wanted};
@@ -36,8 +37,6 @@ pub struct Settings {
     pub index: Option<PathBuf>,
     /// What a session may do, and for how long.
     pub limits: Limits,
-    /// What is kept.
-    pub keep: Keep,
 }
 
 /// All sessions. Clones are the same hub.
@@ -82,7 +81,7 @@ impl Hub {
             let start: Option<Wanted> =
                 row.start.as_deref().and_then(|start| serde_json::from_str(start).ok());
             let mut summary = row.summary;
-            let torn = start.is_some();
+            let torn = start.is_some() && is_torn(summary.status);
             left_behind(&mut summary);
             let id = summary.id.clone();
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
@@ -112,6 +111,11 @@ impl Hub {
         self.inner.clock.now()
     }
 
+    /// The drivers that there are.
+    pub fn drivers(&self) -> Vec<Driver> {
+        self.inner.agents.drivers.clone()
+    }
+
     /// All sessions, the newest first.
     pub fn list(&self) -> Vec<Arc<Summary>> {
         let mut all: Vec<Arc<Summary>> =
@@ -139,8 +143,10 @@ impl Hub {
             .collect();
         match found.as_slice() {
             [one] => Ok(one.clone()),
-            [] => Err(Trouble::refused("unknown_session", format!("there is no session `{wanted}`"))
-                .hint("`pollux ls` lists them")),
+            [] => {
+                Err(Trouble::refused("unknown_session", format!("there is no session `{wanted}`"))
+                    .hint("`pollux ls` lists them"))
+            }
             many => {
                 let message = format!("`{wanted}` is the beginning of {} sessions", many.len());
                 Err(Trouble::refused("ambiguous_session", message).hint("give more of it"))
@@ -180,12 +186,7 @@ impl Hub {
     }
 
     /// Goes on with a session whose agent is gone, or that Pollux has only read so far.
-    async fn resume(
-        &self,
-        resumed: String,
-        begin: Begin,
-        by: &By,
-    ) -> anyhow::Result<Arc<Summary>> {
+    async fn resume(&self, resumed: String, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
         let id = self.find(&resumed)?;
         let (file, known) = {
             let slots = self.slots();
@@ -344,6 +345,19 @@ impl Hub {
         Ok(asks)
     }
 
+    /// Brings the sessions up to date in whose middle the daemon before this one ended.
+    pub async fn mend(self) {
+        let torn: Vec<String> = {
+            let slots = self.slots();
+            slots.iter().filter(|(_, slot)| slot.torn).map(|(id, _)| id.clone()).collect()
+        };
+        for id in torn {
+            if let Err(error) = self.ask(&id).await {
+                tracing::error!(session = %id, "could not be mended: {error:#}");
+            }
+        }
+    }
+
     /// Ends the task of a session, if it has one, and waits for it.
     async fn close(&self, id: &str) {
         let task = self.slots().get_mut(id).and_then(|slot| slot.task.take());
@@ -366,6 +380,12 @@ impl Hub {
     fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
         lock(&self.inner.slots)
     }
+}
+
+/// True where the daemon ended in the middle of something.
+fn is_torn(status: SessionStatus) -> bool {
+    use SessionStatus::{Starting, Waiting, Working};
+    matches!(status, Starting | Working | Waiting)
 }
 
 /// The daemon that wrote this is gone, and with it what it held.

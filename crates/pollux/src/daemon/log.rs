@@ -15,7 +15,9 @@ mod writer;
 
 pub use entry::{Entry, entry, shortened};
 pub use feed::{Bell, Feed};
-pub use page::{MessagePage, counts, events, floor, hash, last_turn, messages, told, whole};
+pub use page::{
+    MessagePage, counts, events, floor, hash, last_turn, messages, told, whole, wholes,
+};
 pub use people::{
     add_device, audit, audited, begins, begun, devices, projects, revoke, seen, trust,
 };
@@ -128,6 +130,7 @@ impl Inner {
 
 fn broken(path: &Path, error: rusqlite::Error) -> anyhow::Error {
     let message = format!("the log {} cannot be used", path.display());
-    let hint = "is the disk full, or the file another program's? Move it away, and a new one is made";
+    let hint =
+        "is the disk full, or the file another program's? Move it away, and a new one is made";
     anyhow::Error::new(error).context(Trouble::failed("log_broken", message).hint(hint))
 }

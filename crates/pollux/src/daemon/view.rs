@@ -7,6 +7,8 @@ use pollux_agent::model::{Block, Content, Event, EventKind, Message, Part, Role}
 const LONGEST: usize = 32 << 10;
 /// So much of a tool's output is kept.
 const OUTPUT: usize = 4 << 10;
+/// So many bytes of parts go into one frame.
+const FRAME: usize = 64 << 10;
 /// So many parts are kept.
 const MOST: usize = 200;
 
@@ -17,9 +19,19 @@ pub struct View {
 }
 
 impl View {
-    /// What there is now.
-    pub fn live(&self) -> &Live {
-        &self.live
+    /// What there is now: the newest parts, as many as one frame has room for.
+    pub fn live(&self) -> Live {
+        let mut room = FRAME;
+        let fits = |part: &&LivePart| {
+            let bytes = serde_json::to_string(part).map_or(0, |json| json.len());
+            let fits = bytes <= room;
+            room = room.saturating_sub(bytes);
+            fits
+        };
+        let mut parts: Vec<LivePart> =
+            self.live.parts.iter().rev().take_while(fits).cloned().collect();
+        parts.reverse();
+        Live { parts }
     }
 
     /// Takes one event in.

@@ -53,7 +53,7 @@ pub(super) fn attached(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// A time such as `90s`, `10m`, `1h`; a number alone is seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text.strip_prefix(digits).unwrap_or_default();
     let factor = match unit {

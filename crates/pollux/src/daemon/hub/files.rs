@@ -87,10 +87,8 @@ impl Hub {
         let summary = self.read_only(session);
         let row = summary.clone();
         let file = path.display().to_string();
-        let no = self
-            .log()
-            .write(move |connection| begin(connection, &row, None, Some(&file)))
-            .await?;
+        let no =
+            self.log().write(move |connection| begin(connection, &row, None, Some(&file))).await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
         let slot = Slot { no, feed, task: None, file: Some(path), start: None, torn: false };

@@ -33,11 +33,7 @@ struct Headless {
 struct Control(mpsc::Sender<(Order, Told)>);
 
 /// A session whose agent is started with the first prompt.
-pub(super) async fn start(
-    wanted: Wanted,
-    search: Search,
-    home: PathBuf,
-) -> Result<Agent, Failure> {
+pub(super) async fn start(wanted: Wanted, search: Search, home: PathBuf) -> Result<Agent, Failure> {
     let cli = Cli::find(&search, None).await?;
     let (control, orders) = mpsc::channel(WAITING);
     let resumed = wanted.file.is_some();

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 const AT_ONCE: usize = 512;
 /// A page of a snapshot has so many messages, and about so many bytes.
 const MESSAGES: usize = 50;
-const BYTES: usize = 200 << 10;
+const BYTES: usize = 64 << 10;
 /// A log that cannot be written is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// An agent that was told to end has so long.
@@ -107,12 +107,7 @@ enum Woke {
 }
 
 impl Task {
-    pub(super) fn new(
-        hub: &Hub,
-        slot: &Slot,
-        session: Session,
-        asks: mpsc::Receiver<Ask>,
-    ) -> Self {
+    pub(super) fn new(hub: &Hub, slot: &Slot, session: Session, asks: mpsc::Receiver<Ask>) -> Self {
         let summary = (*slot.feed.summary()).clone();
         let mut wanted = slot.start.clone();
         if let Some(wanted) = &mut wanted {
@@ -328,7 +323,7 @@ impl Task {
             summary: self.feed.summary(),
             messages: page.messages,
             before: page.before,
-            live: self.view.live().clone(),
+            live: self.view.live(),
         })
     }
 
@@ -465,12 +460,7 @@ impl Task {
         Arc::new(entry(event, self.summary.seq, self.summary.epoch, now))
     }
 
-    async fn write(
-        &mut self,
-        entries: Vec<Arc<Entry>>,
-        command: Option<Accepted>,
-        count: bool,
-    ) {
+    async fn write(&mut self, entries: Vec<Arc<Entry>>, command: Option<Accepted>, count: bool) {
         sum::state(&mut self.summary, &self.session, &self.feed.summary());
         loop {
             let summary = Arc::new(self.summary.clone());

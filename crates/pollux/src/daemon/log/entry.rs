@@ -40,13 +40,13 @@ pub struct Entry {
     pub op: Option<MessageOp>,
 }
 
-
 impl Entry {
     /// As it goes into a frame: the JSON of a [`crate::api::Numbered`], put together without reading it again.
     pub fn write(&self, out: &mut String) {
         // Writing to a string does not fail.
         let (seq, epoch, at) = (self.seq, self.epoch, self.at);
-        let _written = write!(out, r#"{{"seq":{seq},"epoch":{epoch},"recorded_at":"{at:.3}","event":"#);
+        let _written =
+            write!(out, r#"{{"seq":{seq},"epoch":{epoch},"recorded_at":"{at:.3}","event":"#);
         out.push_str(&self.json);
         if !self.cut.is_empty() {
             out.push_str(r#","cut":"#);

@@ -59,12 +59,8 @@ struct Recent {
 impl Feed {
     /// The feed of a session, of which this is known.
     pub fn new(summary: Summary, watchers: Arc<Mutex<Vec<Weak<Bell>>>>) -> Self {
-        let recent = Recent {
-            entries: VecDeque::new(),
-            bytes: 0,
-            seq: summary.seq,
-            epoch: summary.epoch,
-        };
+        let recent =
+            Recent { entries: VecDeque::new(), bytes: 0, seq: summary.seq, epoch: summary.epoch };
         Self {
             id: summary.id.as_str().into(),
             recent: Mutex::new(recent),

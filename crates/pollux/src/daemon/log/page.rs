@@ -64,9 +64,7 @@ fn cuts(json: Option<&str>) -> Vec<(String, u64)> {
 /// One event as the agent told it, with nothing cut.
 pub fn whole(connection: &Connection, no: i64, seq: u64) -> rusqlite::Result<Option<String>> {
     connection
-        .prepare_cached(
-            "SELECT COALESCE(whole, json) FROM events WHERE session = ?1 AND seq = ?2",
-        )?
+        .prepare_cached("SELECT COALESCE(whole, json) FROM events WHERE session = ?1 AND seq = ?2")?
         .query_row(params![no, seq], |row| row.get(0))
         .optional()
 }
@@ -169,4 +167,15 @@ pub fn hash(json: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     json.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The events that recorded the messages which stand, whole and in order.
+pub fn wholes(connection: &Connection, no: i64) -> rusqlite::Result<Vec<String>> {
+    let mut select = connection.prepare_cached(
+        "SELECT COALESCE(e.whole, e.json) FROM messages m
+         JOIN events e ON e.session = m.session AND e.seq = m.seq
+         WHERE m.session = ?1 ORDER BY m.position",
+    )?;
+    let rows = select.query_map([no], |row| row.get(0))?;
+    rows.collect()
 }

@@ -10,11 +10,7 @@ fn at(milliseconds: i64) -> Timestamp {
 }
 
 /// Lets a device in. Only the hash of its secret is kept.
-pub fn add_device(
-    connection: &Connection,
-    device: &Device,
-    hash: &[u8],
-) -> rusqlite::Result<()> {
+pub fn add_device(connection: &Connection, device: &Device, hash: &[u8]) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO devices (id, name, scopes, hash, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",

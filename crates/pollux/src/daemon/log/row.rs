@@ -141,8 +141,8 @@ impl Row {
     }
 
     fn remove(&self, connection: &Connection, ids: &[String]) -> rusqlite::Result<()> {
-        let mut delete = connection
-            .prepare_cached("DELETE FROM messages WHERE session = ?1 AND id = ?2")?;
+        let mut delete =
+            connection.prepare_cached("DELETE FROM messages WHERE session = ?1 AND id = ?2")?;
         for id in ids {
             delete.execute(params![self.no, id])?;
         }
@@ -203,9 +203,8 @@ pub fn begin(
 
 /// All sessions, as they were left.
 pub fn stored(connection: &Connection) -> rusqlite::Result<Vec<Stored>> {
-    let mut select = connection.prepare(
-        "SELECT no, summary, start, file, floor FROM sessions ORDER BY updated_at DESC",
-    )?;
+    let mut select = connection
+        .prepare("SELECT no, summary, start, file, floor FROM sessions ORDER BY updated_at DESC")?;
     let rows = select.query_map([], |row| {
         let summary: String = row.get(1)?;
         let file: Option<String> = row.get(3)?;
