@@ -5,10 +5,16 @@ import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 export const OUT = process.env.POLLUX_WEB_OUT ?? new URL("../dist", import.meta.url).pathname;
-export const SHOTS = process.env.POLLUX_WEB_SHOTS ?? new URL("../../target/web/screenshots", import.meta.url).pathname;
+export const SHOTS =
+  process.env.POLLUX_WEB_SHOTS ?? new URL("../../target/web/screenshots", import.meta.url).pathname;
 mkdirSync(SHOTS, { recursive: true });
 
-export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true };
+export const PHONE = {
+  viewport: { width: 390, height: 844 },
+  deviceScaleFactor: 2,
+  hasTouch: true,
+  isMobile: true,
+};
 export const DESK = { viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 };
 
 export function launch(): Promise<Browser> {
@@ -24,7 +30,8 @@ export async function open(context: BrowserContext): Promise<{ page: Page; fault
   const faults: Faults = [];
   page.on("pageerror", (error) => faults.push(`threw: ${error.message}`));
   page.on("console", (line) => {
-    if (line.type() === "error" && /Content Security Policy|Refused to/i.test(line.text())) faults.push(line.text());
+    if (line.type() === "error" && /Content Security Policy|Refused to/i.test(line.text()))
+      faults.push(line.text());
   });
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {

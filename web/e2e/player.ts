@@ -21,7 +21,13 @@ const TYPES: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
 };
 
-export type Played = { summary: Summary; messages: Recorded[]; events: Numbered[]; live: Extract<ServerFrame, { type: "snapshot" }>["live"]; before?: number };
+export type Played = {
+  summary: Summary;
+  messages: Recorded[];
+  events: Numbered[];
+  live: Extract<ServerFrame, { type: "snapshot" }>["live"];
+  before?: number;
+};
 export type Heard = ClientFrame & { at: number };
 
 const PAGE = 60;
@@ -133,10 +139,15 @@ export class Player {
     }
   }
 
-  #subscribe(ws: WebSocket, frame: Extract<ClientFrame, { type: "subscribe" }>, say: (frame: ServerFrame) => void): void {
+  #subscribe(
+    ws: WebSocket,
+    frame: Extract<ClientFrame, { type: "subscribe" }>,
+    say: (frame: ServerFrame) => void,
+  ): void {
     const id = frame.session_id;
     const played = this.sessions.get(id);
-    if (!played) return say({ type: "error", id, error: { code: "unknown_session", message: "there is none" } });
+    if (!played)
+      return say({ type: "error", id, error: { code: "unknown_session", message: "there is none" } });
     this.#sockets.get(ws)?.add(id);
     const { summary, messages, events, live } = played;
     if (frame.after !== undefined && frame.epoch === summary.epoch) {
@@ -148,7 +159,17 @@ export class Player {
     const first = page[0]?.position ?? 0;
     const before = messages.length > page.length ? { before: first } : {};
     const seq = summary.seq - events.length;
-    say({ type: "snapshot", session_id: id, why: "fresh", seq, epoch: summary.epoch, session: summary, messages: page, live, ...before });
+    say({
+      type: "snapshot",
+      session_id: id,
+      why: "fresh",
+      seq,
+      epoch: summary.epoch,
+      session: summary,
+      messages: page,
+      live,
+      ...before,
+    });
     if (events.length > 0) say({ type: "events", session_id: id, events, caught_up: true });
   }
 
@@ -191,8 +212,35 @@ export class Player {
       "/me": { device: "Ada's phone", scopes: ["view", "prompt", "approve", "admin"] },
       "/projects": { projects: ["/home/ada/shop", "/home/ada/atlas", "/home/ada/notes"] },
       "/capabilities": { pollux: "0.1.0", api: 1, features: [], drivers: ["acp", "terminal", "headless"] },
-      "/search": { found: [{ session_id: "s2", seq: 4, kind: "message_recorded", snippet: "the cart total was rounded twice before tax", recorded_at: new Date(Date.now() - 7_200_000).toISOString() }] },
-      "/devices": { devices: [{ id: "d1", name: "Ada's phone", scopes: ["view", "prompt", "approve", "admin"], created_at: "2026-11-01T08:00:00Z", seen_at: new Date().toISOString() }, { id: "d2", name: "Old tablet", scopes: ["view"], created_at: "2026-09-01T08:00:00Z", seen_at: "2026-10-20T10:00:00Z" }] },
+      "/search": {
+        found: [
+          {
+            session_id: "s2",
+            seq: 4,
+            kind: "message_recorded",
+            snippet: "the cart total was rounded twice before tax",
+            recorded_at: new Date(Date.now() - 7_200_000).toISOString(),
+          },
+        ],
+      },
+      "/devices": {
+        devices: [
+          {
+            id: "d1",
+            name: "Ada's phone",
+            scopes: ["view", "prompt", "approve", "admin"],
+            created_at: "2026-11-01T08:00:00Z",
+            seen_at: new Date().toISOString(),
+          },
+          {
+            id: "d2",
+            name: "Old tablet",
+            scopes: ["view"],
+            created_at: "2026-09-01T08:00:00Z",
+            seen_at: "2026-10-20T10:00:00Z",
+          },
+        ],
+      },
     }[path];
   }
 }

@@ -30,13 +30,24 @@ export function summary(id: string, more: Partial<Summary>): Summary {
 let serial = 0;
 export function message(role: Message["role"], content: Block[], more: Partial<Message> = {}): Recorded {
   serial += 1;
-  const message: Message = { id: `m${serial}`, role, content, timestamp: Date.now() - 600_000 + serial * 1000, tool: "gemini", ...more };
+  const message: Message = {
+    id: `m${serial}`,
+    role,
+    content,
+    timestamp: Date.now() - 600_000 + serial * 1000,
+    tool: "gemini",
+    ...more,
+  };
   return { position: serial, seq: serial, message };
 }
 
 const said = (text: string): Block => ({ type: "text", text });
 const call = (id: string, name: string, input: unknown): Block => ({ type: "tool_use", id, name, input });
-const result = (id: string, content: string, status: "success" | "error" | "cancelled" = "success"): Block => ({
+const result = (
+  id: string,
+  content: string,
+  status: "success" | "error" | "cancelled" = "success",
+): Block => ({
   type: "tool_result",
   tool_use_id: id,
   content,
@@ -79,7 +90,10 @@ export function conversation(): Recorded[] {
   return [
     message("user", [said("The cart shows 7.07 where the invoice says 7.04. Find out why and fix it.")]),
     message("assistant", [
-      { type: "thinking", thinking: "**Looking for the rounding**\n\nThe cart and the invoice must round at different places." },
+      {
+        type: "thinking",
+        thinking: "**Looking for the rounding**\n\nThe cart and the invoice must round at different places.",
+      },
       said("I will look at how both compute their totals."),
       call("t1", "Grep", { pattern: "round\\(", path: "src" }),
       result("t1", "Found 5 matches"),
@@ -92,16 +106,28 @@ export function conversation(): Recorded[] {
       said("Both round, at different places."),
       call("t4", "Edit", {
         file_path: "/home/ada/shop/src/cart.ts",
-        old_string: "  const net = cart.items.reduce((sum, item) => sum + round(item.price * item.count), 0);\n  return round(net * (1 + cart.taxRate));",
-        new_string: "  // Rounding belongs to the end: twice is once too often.\n  const net = cart.items.reduce((sum, item) => sum + item.price * item.count, 0);\n  return round(net * (1 + cart.taxRate));",
+        old_string:
+          "  const net = cart.items.reduce((sum, item) => sum + round(item.price * item.count), 0);\n  return round(net * (1 + cart.taxRate));",
+        new_string:
+          "  // Rounding belongs to the end: twice is once too often.\n  const net = cart.items.reduce((sum, item) => sum + item.price * item.count, 0);\n  return round(net * (1 + cart.taxRate));",
       }),
       result("t4", "Successfully modified file"),
       call("t5", "Bash", { command: "npm test -- cart", description: "Runs the cart's tests" }),
-      result("t5", "Output: \n> shop@1.4.0 test\n> vitest run cart\n\n ✓ test/cart.test.ts (9 tests) 41ms\n\n Test Files  1 passed (1)\n      Tests  9 passed (9)\nProcess Group PGID: 4711"),
+      result(
+        "t5",
+        "Output: \n> shop@1.4.0 test\n> vitest run cart\n\n ✓ test/cart.test.ts (9 tests) 41ms\n\n Test Files  1 passed (1)\n      Tests  9 passed (9)\nProcess Group PGID: 4711",
+      ),
     ]),
     message("assistant", [said(ANSWER)], {
       model: "gemini-3.1-pro-preview",
-      usage: { input_tokens: 161_400, output_tokens: 1_820, total_tokens: 184_220, cached_tokens: 120_000, thoughts_tokens: 900, tool_tokens: 0 },
+      usage: {
+        input_tokens: 161_400,
+        output_tokens: 1_820,
+        total_tokens: 184_220,
+        cached_tokens: 120_000,
+        thoughts_tokens: 900,
+        tool_tokens: 0,
+      },
     }),
   ];
 }
@@ -122,7 +148,11 @@ export function scene(player: Player): void {
             tool: "run_shell_command",
             tool_id: "t9",
             text: "git push --force origin main && rm -rf build/cache",
-            meaning: { kind: "command", command: "git push --force origin main && rm -rf build/cache", derived: {} },
+            meaning: {
+              kind: "command",
+              command: "git push --force origin main && rm -rf build/cache",
+              derived: {},
+            },
             options: [
               { id: "once", label: "Allow once", effect: "allow_once" },
               { id: "always", label: "Always allow git", effect: "allow_always" },
@@ -134,11 +164,64 @@ export function scene(player: Player): void {
     }),
     conversation(),
   );
-  player.add(summary("s2", { title: "Explain the checkout flow", cwd: "/home/ada/atlas", status: "working", activity: "reading src/checkout.ts", updated_at: ago(0.3), mode: "plan", seq: 64 }), conversation());
-  player.add(summary("s3", { title: "Upgrade to Node 24", status: "working", mode: "yolo", mode_until: new Date(Date.now() + 41 * 60_000).toISOString(), activity: "npm install", updated_at: ago(4), stalled_since: ago(2) }), conversation());
-  player.add(summary("s4", { title: "Why is the nightly build slow?", cwd: "/home/ada/atlas", activity: "Done in 2m 14s", updated_at: ago(35) }), conversation());
-  player.add(summary("s5", { title: "Write release notes", cwd: "/home/ada/notes", status: "error", activity: "quota exhausted", updated_at: ago(180) }), conversation());
-  const { driver: _none, ...plain } = summary("s6", { title: "rename the config keys", cwd: "/home/ada/shop", activity: "All keys renamed", updated_at: ago(60 * 26) });
+  player.add(
+    summary("s2", {
+      title: "Explain the checkout flow",
+      cwd: "/home/ada/atlas",
+      status: "working",
+      activity: "reading src/checkout.ts",
+      updated_at: ago(0.3),
+      mode: "plan",
+      seq: 64,
+    }),
+    conversation(),
+  );
+  player.add(
+    summary("s3", {
+      title: "Upgrade to Node 24",
+      status: "working",
+      mode: "yolo",
+      mode_until: new Date(Date.now() + 41 * 60_000).toISOString(),
+      activity: "npm install",
+      updated_at: ago(4),
+      stalled_since: ago(2),
+    }),
+    conversation(),
+  );
+  player.add(
+    summary("s4", {
+      title: "Why is the nightly build slow?",
+      cwd: "/home/ada/atlas",
+      activity: "Done in 2m 14s",
+      updated_at: ago(35),
+    }),
+    conversation(),
+  );
+  player.add(
+    summary("s5", {
+      title: "Write release notes",
+      cwd: "/home/ada/notes",
+      status: "error",
+      activity: "quota exhausted",
+      updated_at: ago(180),
+    }),
+    conversation(),
+  );
+  const { driver: _none, ...plain } = summary("s6", {
+    title: "rename the config keys",
+    cwd: "/home/ada/shop",
+    activity: "All keys renamed",
+    updated_at: ago(60 * 26),
+  });
   player.add(plain, conversation());
-  player.add(summary("s7", { title: "ترجمة صفحة الدفع", cwd: "/home/ada/shop", status: "exited", activity: "تمت الترجمة", updated_at: ago(60 * 50) }), conversation());
+  player.add(
+    summary("s7", {
+      title: "ترجمة صفحة الدفع",
+      cwd: "/home/ada/shop",
+      status: "exited",
+      activity: "تمت الترجمة",
+      updated_at: ago(60 * 50),
+    }),
+    conversation(),
+  );
 }

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DESK, type Faults, launch, open, OUT, PHONE, shot } from "./browser";
+import { DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
 import { Player } from "./player";
 import { scene } from "./scene";
 
@@ -20,7 +20,11 @@ afterAll(async () => {
   await player?.stop();
 });
 
-async function at(options: object, path: string, scheme: "light" | "dark"): Promise<{ page: Page; faults: Faults; close: () => Promise<void> }> {
+async function at(
+  options: object,
+  path: string,
+  scheme: "light" | "dark",
+): Promise<{ page: Page; faults: Faults; close: () => Promise<void> }> {
   const context = await browser.newContext({ ...options, colorScheme: scheme });
   const { page, faults } = await open(context);
   await page.goto(address + path);

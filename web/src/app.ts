@@ -74,11 +74,20 @@ export const connection = new Connection(
 );
 
 /** Sends a command. What came of it is in `state.sent` under the id. */
-export function send(sessionId: string, command: Command, about: { text?: string; questionId?: string } = {}): string {
+export function send(
+  sessionId: string,
+  command: Command,
+  about: { text?: string; questionId?: string } = {},
+): string {
   const id = uuid();
   dispatch({ type: "sent", id, sent: { sessionId, at: Date.now(), ...about } });
   if (connection.connected) connection.command(sessionId, command, id);
-  else dispatch({ type: "failed", id, problem: { code: "offline", message: "Not connected: nothing was sent" } });
+  else
+    dispatch({
+      type: "failed",
+      id,
+      problem: { code: "offline", message: "Not connected: nothing was sent" },
+    });
   return id;
 }
 
@@ -98,7 +107,11 @@ export function prompt(sessionId: string, text: string): void {
 
 export function post(letter: Letter): void {
   outbox.set(outbox.value.filter(({ id }) => id !== letter.id));
-  dispatch({ type: "sent", id: letter.id, sent: { sessionId: letter.sessionId, at: Date.now(), text: letter.text } });
+  dispatch({
+    type: "sent",
+    id: letter.id,
+    sent: { sessionId: letter.sessionId, at: Date.now(), text: letter.text },
+  });
   connection.command(letter.sessionId, { type: "prompt", text: letter.text }, letter.id);
 }
 

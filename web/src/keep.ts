@@ -23,14 +23,16 @@ export async function restore(): Promise<Extract<Action, { type: "stored" }> | u
 }
 
 export function keep(state: Store<State>): void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waiting = false;
   const write = () => {
-    timer = undefined;
+    waiting = false;
     // Without it the app is slower to open offline, and nothing else.
     set(KEY, kept(state.value)).catch(() => undefined);
   };
   state.watch(() => {
-    timer ??= setTimeout(write, WRITE_EVERY);
+    if (waiting) return;
+    waiting = true;
+    setTimeout(write, WRITE_EVERY);
   });
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "hidden") write();

@@ -1,8 +1,6 @@
 /// <reference lib="webworker" />
 // The service worker: the app opens without a connection. It keeps the page and its files, and never an answer of the API.
 
-
-
 const worker = globalThis as unknown as ServiceWorkerGlobalScope;
 const SHELL = "pollux-shell-1";
 /** A page that takes longer than this is shown from the store. */
@@ -29,7 +27,9 @@ async function keepShell(): Promise<void> {
   const cache = await caches.open(SHELL);
   const answer = await fetch("/", { cache: "no-cache" });
   if (!answer.ok) return;
-  const names = [...(await answer.clone().text()).matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, name]) => name ?? "/");
+  const names = [...(await answer.clone().text()).matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(
+    ([, name]) => name ?? "/",
+  );
   await cache.put("/", answer);
   await Promise.all(names.map((name) => cache.add(name).catch(() => undefined)));
 }
@@ -52,7 +52,9 @@ async function file(request: Request): Promise<Response> {
   const kept = await cache.match(request);
   if (kept) return kept;
   const answer = await fetch(request);
-  if (answer.ok && new URL(request.url).pathname.startsWith("/assets/")) await cache.put(request, answer.clone());
+  if (answer.ok && new URL(request.url).pathname.startsWith("/assets/"))
+    await cache.put(request, answer.clone());
   return answer;
 }
+
 export {};

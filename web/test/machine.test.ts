@@ -158,9 +158,14 @@ const inputs = (generation: number): fc.Arbitrary<Input> =>
   );
 
 describe("whatever happens", () => {
-  const history = fc.array(fc.tuple(fc.nat({ max: 60_000 }), fc.nat(), fc.nat({ max: 2 })), { maxLength: 60 });
+  const history = fc.array(fc.tuple(fc.nat({ max: 60_000 }), fc.nat(), fc.nat({ max: 2 })), {
+    maxLength: 60,
+  });
 
-  function run(moves: readonly (readonly [number, number, number])[], see: (link: Link, effects: readonly Effect[]) => void) {
+  function run(
+    moves: readonly (readonly [number, number, number])[],
+    see: (link: Link, effects: readonly Effect[]) => void,
+  ) {
     let now = 0;
     let link = begin(now);
     for (const [ms, seed, older] of moves) {

@@ -63,13 +63,19 @@ describe("recorded runs of the real CLI", () => {
     const all = recorded(name);
     const whole = at(play([snapshot(), events(all)]));
     fc.assert(
-      fc.property(fc.array(fc.nat({ max: all.length }), { maxLength: 6 }), fc.nat({ max: 3 }), (cuts, overlap) => {
-        const places = [0, ...cuts.sort((a, b) => a - b), all.length];
-        const frames: ServerFrame[] = places
-          .slice(1)
-          .map((to, index) => events(all.slice(Math.max(0, (places[index] ?? 0) - overlap), to), to === all.length));
-        expect(at(play([snapshot(), ...frames]))).toEqual(whole);
-      }),
+      fc.property(
+        fc.array(fc.nat({ max: all.length }), { maxLength: 6 }),
+        fc.nat({ max: 3 }),
+        (cuts, overlap) => {
+          const places = [0, ...cuts.sort((a, b) => a - b), all.length];
+          const frames: ServerFrame[] = places
+            .slice(1)
+            .map((to, index) =>
+              events(all.slice(Math.max(0, (places[index] ?? 0) - overlap), to), to === all.length),
+            );
+          expect(at(play([snapshot(), ...frames]))).toEqual(whole);
+        },
+      ),
     );
   });
 
@@ -130,7 +136,12 @@ describe("history", () => {
     tool: "gemini",
   });
   const record = (seq: number, id: string, changed = false) =>
-    numbered(seq, { type: "message_recorded", source: "session_file", changed, message: message(id, `${id} ${seq}`) });
+    numbered(seq, {
+      type: "message_recorded",
+      source: "session_file",
+      changed,
+      message: message(id, `${id} ${seq}`),
+    });
 
   test("a message that is completed takes its own place", () => {
     const state = play([snapshot(), events([record(1, "a"), record(2, "b"), record(3, "a", true)])]);
@@ -141,7 +152,13 @@ describe("history", () => {
   });
 
   test("messages that were taken back are gone, and the epoch is the new one", () => {
-    const rewind: Event = { type: "history_rewritten", source: "session_file", epoch: 1, reason: "rewind", removed: ["b"] };
+    const rewind: Event = {
+      type: "history_rewritten",
+      source: "session_file",
+      epoch: 1,
+      reason: "rewind",
+      removed: ["b"],
+    };
     const state = play([snapshot(), events([record(1, "a"), record(2, "b"), numbered(3, rewind, 1)])]);
     expect(at(state).messages.map((entry) => entry.message.id)).toEqual(["a"]);
     expect(at(state).epoch).toBe(1);

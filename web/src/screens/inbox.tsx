@@ -1,9 +1,9 @@
 // Home: what needs you, what works, what was. And a search over everything.
 
-import { Plus, RotateCw, Search as SearchIcon, Settings as Gear, X } from "lucide";
+import { Settings as Gear, Plus, RotateCw, Search as SearchIcon, X } from "lucide";
 import { useMemo, useState } from "preact/hooks";
-import { connection, state } from "../app";
 import type { Summary } from "../api/types";
+import { connection, state } from "../app";
 import { go, hrefOf } from "../route";
 import { age, base, open } from "../state/words";
 import { useStore } from "../store";
@@ -11,6 +11,7 @@ import { useNow } from "../ui/clock";
 import { Badge, Icon } from "../ui/icon";
 import { Pull } from "../ui/pull";
 import { StatusChip } from "../ui/status";
+import { NeedBar } from "./questions";
 import { Found } from "./search";
 import { Trouble } from "./shell";
 
@@ -34,6 +35,7 @@ export function Inbox({ current }: { current: string | undefined }) {
       <div class="only-home">
         <Trouble />
       </div>
+      <NeedBar here={current} />
       <SearchBox words={words} onWords={setWords} />
       <Pull onPull={() => connection.refreshList()}>
         {asked.length > 1 ? (
@@ -86,13 +88,14 @@ function InStep() {
   const at = useStore(state, (now) => now.inStepAt);
   const live = useStore(connection.link, (link) => link.phase === "live");
   const now = useNow(!live);
-  const text = at === undefined ? "" : live ? "In step" : `In step ${age(now - at)} ago`.replace("now ago", "just now");
+  const text =
+    at === undefined ? "" : live ? "In step" : `In step ${age(now - at)} ago`.replace("now ago", "just now");
   return <span class={live ? "instep live" : "instep"}>{text}</span>;
 }
 
 function SearchBox({ words, onWords }: { words: string; onWords: (words: string) => void }) {
   return (
-    <div class="search" role="search">
+    <search class="search">
       <Icon of={SearchIcon} size={17} />
       <input
         type="search"
@@ -107,10 +110,15 @@ function SearchBox({ words, onWords }: { words: string; onWords: (words: string)
           <Icon of={X} size={16} />
         </button>
       )}
-      <button type="button" class="plain wide-only" aria-label="Refresh" onClick={() => connection.refreshList()}>
+      <button
+        type="button"
+        class="plain wide-only"
+        aria-label="Refresh"
+        onClick={() => connection.refreshList()}
+      >
         <Icon of={RotateCw} size={16} />
       </button>
-    </div>
+    </search>
   );
 }
 
@@ -139,7 +147,11 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
   const turnSince = useStore(state, (now) => now.opened[session.id]?.turnSince);
   const unread = seen !== undefined && session.seq > seen && !current ? session.seq - seen : 0;
   return (
-    <a class={current ? "row current" : "row"} href={hrefOf({ at: "session", id: session.id })} aria-current={current}>
+    <a
+      class={current ? "row current" : "row"}
+      href={hrefOf({ at: "session", id: session.id })}
+      aria-current={current}
+    >
       <Badge />
       <span class="row-text">
         <span class="row-top">

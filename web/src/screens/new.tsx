@@ -3,8 +3,8 @@
 import { ChevronLeft, Folder } from "lucide";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import { state } from "../app";
 import type { Driver, Mode, Problem, Summary } from "../api/types";
+import { state } from "../app";
 import { go, hrefOf } from "../route";
 import { MODE_ICONS, MODELS } from "../session/chips";
 import { read, write } from "../settings";
@@ -12,6 +12,7 @@ import { base, MODES, span } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
+import { NeedBar } from "./questions";
 
 type Choice = { driver: Driver; model: string; mode: Mode };
 const FIRST: Choice = { driver: "acp", model: "auto", mode: "default" };
@@ -72,6 +73,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
         </a>
         <h1>{resume ? "Resume" : "New session"}</h1>
       </header>
+      <NeedBar />
       <div class="page-scroll">
         {old && (
           <p class="lead">
@@ -95,7 +97,12 @@ export function NewSession({ resume }: { resume: string | undefined }) {
           <div class="segments">
             {(Object.keys(MODES) as Mode[]).map((mode) => (
               <label key={mode} class={`segment mode-${mode}`}>
-                <input type="radio" name="mode" checked={choice.mode === mode} onChange={() => setChoice({ ...choice, mode })} />
+                <input
+                  type="radio"
+                  name="mode"
+                  checked={choice.mode === mode}
+                  onChange={() => setChoice({ ...choice, mode })}
+                />
                 <Icon of={MODE_ICONS[mode]} size={18} />
                 <span>{MODES[mode].name}</span>
               </label>
@@ -108,7 +115,12 @@ export function NewSession({ resume }: { resume: string | undefined }) {
           <div class="segments">
             {MODELS.map(({ id }) => (
               <label key={id} class="segment">
-                <input type="radio" name="model" checked={choice.model === id} onChange={() => setChoice({ ...choice, model: id })} />
+                <input
+                  type="radio"
+                  name="model"
+                  checked={choice.model === id}
+                  onChange={() => setChoice({ ...choice, model: id })}
+                />
                 <span>{id}</span>
               </label>
             ))}
@@ -119,7 +131,12 @@ export function NewSession({ resume }: { resume: string | undefined }) {
           <div class="segments">
             {drivers.map((name) => (
               <label key={name} class="segment">
-                <input type="radio" name="driver" checked={driver === name} onChange={() => setChoice({ ...choice, driver: name })} />
+                <input
+                  type="radio"
+                  name="driver"
+                  checked={driver === name}
+                  onChange={() => setChoice({ ...choice, driver: name })}
+                />
                 <span>{name}</span>
               </label>
             ))}
@@ -194,8 +211,14 @@ function useOffers(): { projects: readonly string[]; drivers: readonly Driver[] 
   const [drivers, setDrivers] = useState<readonly Driver[]>(["acp"]);
   useEffect(() => {
     // Offline the page still shows what is known; starting says what is wrong.
-    api.projects().then((answer) => setProjects(answer.projects), () => undefined);
-    api.capabilities().then((answer) => setDrivers(answer.drivers), () => undefined);
+    api.projects().then(
+      (answer) => setProjects(answer.projects),
+      () => undefined,
+    );
+    api.capabilities().then(
+      (answer) => setDrivers(answer.drivers),
+      () => undefined,
+    );
   }, []);
   return { projects, drivers };
 }

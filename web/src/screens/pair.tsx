@@ -3,8 +3,8 @@
 import { KeyRound, QrCode } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import { connection } from "../app";
 import type { Problem } from "../api/types";
+import { connection } from "../app";
 import { go } from "../route";
 import { Badge, Icon } from "../ui/icon";
 
@@ -64,7 +64,9 @@ export function PairScreen({ code: given }: { code: string }) {
         <button type="submit" class="button primary big" disabled={busy || code.trim() === ""}>
           {busy ? "Knocking" : "Pair this device"}
         </button>
-        <p class="hint">A code works once, for two minutes. The device gets a key of its own, which you can take back.</p>
+        <p class="hint">
+          A code works once, for two minutes. The device gets a key of its own, which you can take back.
+        </p>
       </form>
     </main>
   );

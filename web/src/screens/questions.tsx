@@ -3,14 +3,14 @@
 
 import { ChevronLeft, ChevronRight, CircleAlert } from "lucide";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { say, send, state } from "../app";
 import type { Choice, OpenQuestion, Outcome, Summary } from "../api/types";
-import { DiffOf } from "../session/tool";
+import { say, send, state } from "../app";
 import { diffSource } from "../session/card";
+import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
 import { mark } from "../state/risk";
 import { base, QUESTIONS } from "../state/words";
-import { useStore } from "../store";
+import { Store, useStore } from "../store";
 import { Badge, Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
 import { Sheet } from "../ui/sheet";
@@ -18,13 +18,20 @@ import { Sheet } from "../ui/sheet";
 /** A question that has just come up takes no taps: the finger was on its way to something else. */
 const GUARD = 500;
 
+/** Whether the sheet is up. */
+const opened = new Store(false);
+
 type Asked = { session: Summary; open: OpenQuestion; key: string };
 
 function useAsked(here: string | undefined): readonly Asked[] {
   const sessions = useStore(state, (now) => now.sessions);
   return useMemo(() => {
     const all = Object.values(sessions).flatMap((session) =>
-      session.questions.map((open) => ({ session, open, key: `${session.id} ${open.question.id} ${open.shown}` })),
+      session.questions.map((open) => ({
+        session,
+        open,
+        key: `${session.id} ${open.question.id} ${open.shown}`,
+      })),
     );
     // Those of the session that is looked at come first.
     return all.sort((a, b) => Number(b.session.id === here) - Number(a.session.id === here));
@@ -36,27 +43,18 @@ export function Questions({ here }: { here: string | undefined }) {
   const [later, setLater] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState(0);
   const fresh = asked.filter(({ key }) => !later.has(key));
-  const [open, setOpen] = useState(false);
+  const open = useStore(opened, (now) => now);
   useEffect(() => {
-    if (fresh.length > 0 && !typing()) setOpen(true);
-    if (asked.length === 0) setOpen(false);
+    if (fresh.length > 0 && !typing()) opened.set(true);
+    if (asked.length === 0) opened.set(false);
   }, [asked, fresh.length]);
   const index = Math.min(at, asked.length - 1);
   const current = asked[index];
-  if (!current) return null;
+  if (!current || !open) return null;
   const close = () => {
-    setOpen(false);
+    opened.set(false);
     setLater(new Set(asked.map(({ key }) => key)));
   };
-  if (!open) {
-    return (
-      <button type="button" class="need-bar" onClick={() => setOpen(true)}>
-        <Icon of={CircleAlert} size={18} />
-        <span>{asked.length === 1 ? "A question waits" : `${asked.length} questions wait`}</span>
-        <span class="project">{current.session.title ?? base(current.session.cwd ?? "")}</span>
-      </button>
-    );
-  }
   return (
     <QuestionSheet
       key={current.key}
@@ -64,6 +62,21 @@ export function Questions({ here }: { here: string | undefined }) {
       place={asked.length > 1 ? { index, of: asked.length, go: setAt } : undefined}
       onClose={close}
     />
+  );
+}
+
+/** What waits, for those who put it off. */
+export function NeedBar({ here }: { here?: string | undefined }) {
+  const asked = useAsked(here);
+  const open = useStore(opened, (now) => now);
+  const [first] = asked;
+  if (!first || open) return null;
+  return (
+    <button type="button" class="need-bar" onClick={() => opened.set(true)}>
+      <Icon of={CircleAlert} size={18} />
+      <span>{asked.length === 1 ? "A question waits" : `${asked.length} questions wait`}</span>
+      <span class="project">{first.session.title ?? base(first.session.cwd ?? "")}</span>
+    </button>
   );
 }
 
@@ -75,7 +88,15 @@ function typing(): boolean {
 
 type Place = { index: number; of: number; go: (index: number) => void };
 
-function QuestionSheet({ asked, place, onClose }: { asked: Asked; place: Place | undefined; onClose: () => void }) {
+function QuestionSheet({
+  asked,
+  place,
+  onClose,
+}: {
+  asked: Asked;
+  place: Place | undefined;
+  onClose: () => void;
+}) {
   const { session, open } = asked;
   const { question } = open;
   return (
@@ -99,7 +120,13 @@ function Steps({ place }: { place: Place }) {
   const { index, of, go } = place;
   return (
     <div class="steps">
-      <button type="button" class="plain round" aria-label="Previous" disabled={index === 0} onClick={() => go(index - 1)}>
+      <button
+        type="button"
+        class="plain round"
+        aria-label="Previous"
+        disabled={index === 0}
+        onClick={() => go(index - 1)}
+      >
         <Icon of={ChevronLeft} />
       </button>
       <span>
@@ -136,14 +163,7 @@ function Shown({ open }: { open: OpenQuestion }) {
     return (
       <>
         <pre class="will-run">
-          {mark(meaning.command).map(({ text, risky }, index) =>
-            risky ? (
-              // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no other name than their place
-              <mark key={index}>{text}</mark>
-            ) : (
-              text
-            ),
-          )}
+          {mark(meaning.command).map(({ text, risky }) => (risky ? <mark>{words(text)}</mark> : words(text)))}
         </pre>
         {question.text !== meaning.command && <p class="hint">{question.text}</p>}
       </>
@@ -160,7 +180,9 @@ function Shown({ open }: { open: OpenQuestion }) {
 
 function useSent(sessionId: string, questionId: string): Sent | undefined {
   return useStore(state, (now) =>
-    Object.values(now.sent).findLast((sent) => sent.sessionId === sessionId && sent.questionId === questionId),
+    Object.values(now.sent).findLast(
+      (sent) => sent.sessionId === sessionId && sent.questionId === questionId,
+    ),
   );
 }
 
@@ -188,9 +210,7 @@ function Answers({ asked }: { asked: Asked }) {
   if (!may) return <p class="sent-line">This device may look, and may not answer.</p>;
   const { allow, deny, others } = sortOptions(question.options);
   if (why !== undefined && deny) {
-    return (
-      <Why why={why} onWhy={setWhy} onBack={() => setWhy(undefined)} onDeny={() => answer(deny, why)} />
-    );
+    return <Why why={why} onWhy={setWhy} onBack={() => setWhy(undefined)} onDeny={() => answer(deny, why)} />;
   }
   return (
     <fieldset class="answers" disabled={!ready}>
@@ -269,7 +289,12 @@ function useGuard(): boolean {
   return ready;
 }
 
-function words(outcome: Outcome, options: readonly Choice[]): string {
+/** No word of a command is broken in two, unless it is too long for a line. */
+function words(text: string) {
+  return text.split(/(\s+)/).map((word) => (word.length < 28 ? <span class="word">{word}</span> : word));
+}
+
+function told(outcome: Outcome, options: readonly Choice[]): string {
   if (outcome.outcome === "cancelled") return "No longer asked";
   if (outcome.outcome === "elsewhere") return "Answered elsewhere";
   const label = options.find(({ id }) => id === outcome.choice)?.label ?? outcome.choice;
@@ -277,16 +302,16 @@ function words(outcome: Outcome, options: readonly Choice[]): string {
 }
 
 function Status({ outcome, options }: { outcome: Outcome; options: readonly Choice[] }) {
-  return <p class="sent-line">{words(outcome, options)}. Waiting for the agent.</p>;
+  return <p class="sent-line">{told(outcome, options)}. Waiting for the agent.</p>;
 }
 
 /** Somebody was faster: it is said what came of it. */
 function useOutcome(sent: Sent | undefined, options: readonly Choice[]): void {
-  const told = useRef(false);
+  const spoken = useRef(false);
   const done = sent?.reply && "done" in sent.reply ? sent.reply.done : undefined;
   useEffect(() => {
-    if (told.current || done?.done !== "answered" || done.yours) return;
-    told.current = true;
-    say(`Already answered: ${words(done, options)}`);
+    if (spoken.current || done?.done !== "answered" || done.yours) return;
+    spoken.current = true;
+    say(`Already answered: ${told(done, options)}`);
   }, [done, options]);
 }

@@ -58,7 +58,9 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
                 <span class="row-text">
                   <span class="row-top">
                     <span class="title">{titleOf(sessions[place.session_id])}</span>
-                    <time dateTime={place.recorded_at}>{age(Date.now() - Date.parse(place.recorded_at))}</time>
+                    <time dateTime={place.recorded_at}>
+                      {age(Date.now() - Date.parse(place.recorded_at))}
+                    </time>
                   </span>
                   <span class="snippet" dir="auto">
                     {place.snippet}

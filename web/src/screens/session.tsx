@@ -2,8 +2,8 @@
 
 import { ChevronLeft, CircleStop, Copy, Ellipsis, Play } from "lucide";
 import { useEffect, useState } from "preact/hooks";
-import { connection, dispatch, say, send, state } from "../app";
 import type { Summary } from "../api/types";
+import { connection, dispatch, say, send, state } from "../app";
 import { go, hrefOf } from "../route";
 import { Composer } from "../session/composer";
 import { Transcript } from "../session/transcript";
@@ -13,6 +13,7 @@ import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
+import { NeedBar } from "./questions";
 
 export function Session({ id }: { id: string }) {
   const session = useStore(state, (now) => now.sessions[id]);
@@ -36,6 +37,7 @@ export function Session({ id }: { id: string }) {
   return (
     <article class="session">
       <Head session={session} turnSince={opened?.turnSince} />
+      <NeedBar here={id} />
       {opened ? <Transcript id={id} opened={opened} session={session} /> : <Skeleton />}
       <Composer session={session} />
     </article>

@@ -3,13 +3,14 @@
 import { ChevronLeft, Smartphone } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import { connection, say, state } from "../app";
 import type { Device, Pair } from "../api/types";
+import { connection, say, state } from "../app";
 import { hrefOf } from "../route";
 import { choose, type Settings, settings } from "../settings";
 import { age } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { NeedBar } from "./questions";
 
 export function SettingsScreen() {
   const chosen = useStore(settings, (now) => now);
@@ -22,8 +23,14 @@ export function SettingsScreen() {
         </a>
         <h1>Settings</h1>
       </header>
+      <NeedBar />
       <div class="page-scroll">
-        <Segments title="Theme" name="theme" chosen={chosen.theme} options={{ auto: "Auto", light: "Light", dark: "Dark" }} />
+        <Segments
+          title="Theme"
+          name="theme"
+          chosen={chosen.theme}
+          options={{ auto: "Auto", light: "Light", dark: "Dark" }}
+        />
         <Segments
           title="Text size"
           name="text"
@@ -50,8 +57,8 @@ export function SettingsScreen() {
           </dl>
           {!window.isSecureContext && (
             <p class="hint">
-              This address is not one that browsers trust: the app cannot be installed from here and works only while the
-              machine is reached.
+              This address is not one that browsers trust: the app cannot be installed from here and works
+              only while the machine is reached.
             </p>
           )}
         </fieldset>
@@ -96,7 +103,10 @@ function Devices() {
   const [devices, setDevices] = useState<readonly Device[]>([]);
   const [pair, setPair] = useState<Pair | undefined>(undefined);
   const load = () => {
-    api.devices().then(({ devices: all }) => setDevices(all), (error) => say(problemOf(error).message));
+    api.devices().then(
+      ({ devices: all }) => setDevices(all),
+      (error) => say(problemOf(error).message),
+    );
   };
   useEffect(load, []);
   const revoke = async (device: Device) => {
@@ -109,7 +119,9 @@ function Devices() {
     }
   };
   const invite = () => {
-    api.invite("another device", ["view", "prompt", "approve"]).then(setPair, (error) => say(problemOf(error).message));
+    api
+      .invite("another device", ["view", "prompt", "approve"])
+      .then(setPair, (error) => say(problemOf(error).message));
   };
   return (
     <fieldset>

@@ -53,11 +53,16 @@ export function Trouble() {
   const now = useNow(link.troubledSince !== undefined);
   if (link.troubledSince === undefined || now - link.troubledSince < PATIENCE) return null;
   const offline = link.phase === "offline";
-  const waits = offline && link.wakeAt !== undefined ? Math.max(0, Math.ceil((link.wakeAt - now) / 1000)) : undefined;
+  const waits =
+    offline && link.wakeAt !== undefined ? Math.max(0, Math.ceil((link.wakeAt - now) / 1000)) : undefined;
   return (
     <div class="trouble" role="status">
       <span>
-        {offline ? `Offline: ${link.cause ?? "not connected"}` : link.phase === "replay" ? "Catching up" : "Reconnecting"}
+        {offline
+          ? `Offline: ${link.cause ?? "not connected"}`
+          : link.phase === "replay"
+            ? "Catching up"
+            : "Reconnecting"}
         {waits !== undefined && waits > 1 ? `, next try in ${waits}s` : ""}
       </span>
       {offline && (

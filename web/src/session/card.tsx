@@ -57,7 +57,13 @@ function State({ tool, failed }: { tool: Tool; failed: boolean }) {
   const running = tool.status === undefined;
   const now = useNow(running && tool.startedAt !== undefined);
   const since = running && tool.startedAt !== undefined ? span(now - tool.startedAt) : "";
-  const icon = running ? LoaderCircle : failed ? CircleX : tool.status === "cancelled" ? CircleMinus : CircleCheck;
+  const icon = running
+    ? LoaderCircle
+    : failed
+      ? CircleX
+      : tool.status === "cancelled"
+        ? CircleMinus
+        : CircleCheck;
   const word = running ? "running" : failed ? "failed" : tool.status === "cancelled" ? "cancelled" : "done";
   return (
     <span class={`state ${word}`}>
@@ -71,7 +77,8 @@ function State({ tool, failed }: { tool: Tool; failed: boolean }) {
 function Changed({ tool }: { tool: Tool }) {
   const lines = tool.meaning?.kind === "mutation" ? tool.meaning.diff?.split("\n") : undefined;
   if (!lines) return null;
-  const of = (sign: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  const of = (sign: string) =>
+    lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
   return (
     <span class="counts">
       <span class="plus">+{of("+")}</span> <span class="minus">-{of("-")}</span>
@@ -101,7 +108,9 @@ const STEERING = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 function unwrapped(tool: Tool): string {
   const text = tool.output ?? "";
   if (classOf(tool.name) !== "command") return text;
-  const inner = /^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: .*\n)?Output: ([\s\S]*)$/.exec(text)?.[1];
+  const inner = /^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: .*\n)?Output: ([\s\S]*)$/.exec(
+    text,
+  )?.[1];
   if (inner === undefined) return text;
   return inner
     .replace(/\n<\/untrusted_context>\s*$/, "")
@@ -109,12 +118,12 @@ function unwrapped(tool: Tool): string {
 }
 
 /** What a question or a call shows first: the diff of an edit, where there is one or where it can be made. */
-export function diffSource(tool: Pick<Tool, "input" | "meaning">):
-  | { diff: string }
-  | { path: string; before: string; after: string }
-  | undefined {
+export function diffSource(
+  tool: Pick<Tool, "input" | "meaning">,
+): { diff: string } | { path: string; before: string; after: string } | undefined {
   const { meaning } = tool;
-  if ((meaning?.kind === "mutation" || meaning?.kind === "diff") && meaning.diff) return { diff: meaning.diff };
+  if ((meaning?.kind === "mutation" || meaning?.kind === "diff") && meaning.diff)
+    return { diff: meaning.diff };
   const input = record(tool.input);
   const path = input.file_path;
   if (typeof path !== "string") return undefined;

@@ -1,9 +1,9 @@
 // The chips under the prompt: which model, and what it may do without asking.
 
-import { Check, ChevronDown, Cpu, Flame, Shield, ShieldCheck, ScrollText, type IconNode } from "lucide";
+import { Check, ChevronDown, Cpu, Flame, type IconNode, ScrollText, Shield, ShieldCheck } from "lucide";
 import { useState } from "preact/hooks";
-import { send, state } from "../app";
 import type { Mode, Summary } from "../api/types";
+import { send, state } from "../app";
 import { MODES, span } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
@@ -70,7 +70,12 @@ export function ModeChip({ session }: { session: Summary }) {
   };
   return (
     <>
-      <button type="button" class={`chip-button mode-${session.mode}`} aria-label="Mode" onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class={`chip-button mode-${session.mode}`}
+        aria-label="Mode"
+        onClick={() => setOpen(true)}
+      >
         <Icon of={MODE_ICONS[session.mode]} size={14} />
         <span>{MODES[session.mode].name}</span>
         {until !== undefined && <span class="age">{span(until - now)}</span>}
@@ -82,7 +87,12 @@ export function ModeChip({ session }: { session: Summary }) {
           <ul class="choices">
             {(Object.keys(MODES) as Mode[]).map((mode) => (
               <li key={mode}>
-                <button type="button" class={mode === "yolo" ? "danger" : ""} disabled={!may} onClick={() => choose(mode)}>
+                <button
+                  type="button"
+                  class={mode === "yolo" ? "danger" : ""}
+                  disabled={!may}
+                  onClick={() => choose(mode)}
+                >
                   <Icon of={MODE_ICONS[mode]} size={20} />
                   <span class="choice-text">
                     <b>{MODES[mode].name}</b>

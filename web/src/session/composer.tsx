@@ -2,8 +2,8 @@
 
 import { ArrowUp, CornerDownRight, ListPlus, Play, Square } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { prompt, send, state } from "../app";
 import type { Summary } from "../api/types";
+import { prompt, send, state } from "../app";
 import { go } from "../route";
 import { read, write } from "../settings";
 import { useStore } from "../store";

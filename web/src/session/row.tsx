@@ -7,8 +7,8 @@ import type { ImageSource, Summary } from "../api/types";
 import { settings } from "../settings";
 import type { Note } from "../state/model";
 import type { Row, Tool } from "../state/rows";
-import { lastSubject, took, within } from "../state/words";
 import { classOf, objectOf } from "../state/tools";
+import { lastSubject, took, within } from "../state/words";
 import { useStore } from "../store";
 import { CopyButton } from "../ui/copy";
 import { Icon } from "../ui/icon";
@@ -44,7 +44,8 @@ export const RowView = memo(
 
 function same(before: Row, after: Row): boolean {
   if (before === after) return true;
-  if (before.kind === "text" && after.kind === "text") return before.text === after.text && before.live === after.live;
+  if (before.kind === "text" && after.kind === "text")
+    return before.text === after.text && before.live === after.live;
   return false;
 }
 
@@ -58,7 +59,9 @@ function Prompt({ text, images, at }: { text: string; images: readonly ImageSour
         {text}
       </div>
       <div class="under">
-        {at !== null && <time>{new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</time>}
+        {at !== null && (
+          <time>{new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</time>
+        )}
         <CopyButton text={text} label="Copy prompt" />
       </div>
     </div>
@@ -85,7 +88,12 @@ function Thinking({ text, live }: { text: string; live: boolean }) {
   const open = toggled !== (how === "open");
   return (
     <div class={live ? "thinking live" : "thinking"}>
-      <button type="button" class="plain line-button" aria-expanded={open} onClick={() => setToggled(!toggled)}>
+      <button
+        type="button"
+        class="plain line-button"
+        aria-expanded={open}
+        onClick={() => setToggled(!toggled)}
+      >
         <Icon of={Brain} size={15} />
         <span class="subject" dir="auto">
           {lastSubject(text) || "Thinking"}
@@ -101,7 +109,15 @@ function Thinking({ text, live }: { text: string; live: boolean }) {
   );
 }
 
-function Explored({ tools, cwd, onTool }: { tools: readonly Tool[]; cwd: string | undefined; onTool: Props["onTool"] }) {
+function Explored({
+  tools,
+  cwd,
+  onTool,
+}: {
+  tools: readonly Tool[];
+  cwd: string | undefined;
+  onTool: Props["onTool"];
+}) {
   const [open, setOpen] = useState(false);
   const reads = tools.filter((tool) => classOf(tool.name) === "read").length;
   const searches = tools.length - reads;
@@ -117,7 +133,9 @@ function Explored({ tools, cwd, onTool }: { tools: readonly Tool[]; cwd: string 
         <span>
           {running ? "Exploring" : "Explored"} {parts.join(", ")}
         </span>
-        <span class="names">{tools.map((tool) => within(objectOf(tool.input, tool.meaning), cwd)).join(", ")}</span>
+        <span class="names">
+          {tools.map((tool) => within(objectOf(tool.input, tool.meaning), cwd)).join(", ")}
+        </span>
         <Icon of={open ? ChevronDown : ChevronRight} size={15} />
       </button>
       {open && tools.map((tool) => <ToolCard key={tool.id} tool={tool} cwd={cwd} onOpen={onTool} />)}
@@ -127,7 +145,15 @@ function Explored({ tools, cwd, onTool }: { tools: readonly Tool[]; cwd: string 
 
 const LEVELS = { info: Info, warning: TriangleAlert, error: CircleAlert };
 
-function Notice({ level, text, hint }: { level: "info" | "warning" | "error"; text: string; hint?: string | undefined }) {
+function Notice({
+  level,
+  text,
+  hint,
+}: {
+  level: "info" | "warning" | "error";
+  text: string;
+  hint?: string | undefined;
+}) {
   return (
     <div class={`notice ${level}`} role={level === "error" ? "alert" : undefined}>
       <Icon of={LEVELS[level]} size={16} />
@@ -176,5 +202,11 @@ function NoteView({ note }: { note: Note }) {
 function Picture({ source }: { source: ImageSource }) {
   if (source.type === "url") return <span class="mono">{source.url}</span>;
   if (!/^image\/(png|jpeg|gif|webp)$/.test(source.media_type)) return <span>[{source.media_type}]</span>;
-  return <img class="picture" alt="From the conversation" src={`data:${source.media_type};base64,${source.data}`} />;
+  return (
+    <img
+      class="picture"
+      alt="From the conversation"
+      src={`data:${source.media_type};base64,${source.data}`}
+    />
+  );
 }

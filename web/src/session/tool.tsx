@@ -16,7 +16,8 @@ const Made = lazy(async () => {
   const { default: View, ofWords } = await import("../ui/diff");
   return {
     default: ({ path, before, after }: { path: string; before: string; after: string }) => (
-      <View text={ofWords(path, before, after)} />
+      // Where in the file it is, the call does not say.
+      <View text={ofWords(path, before, after)} numbered={false} />
     ),
   };
 });
@@ -54,7 +55,11 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
           .join(" · ")}
       </p>
       {source && <DiffOf source={source} />}
-      {typeof command === "string" ? <Code text={command} lang="bash" /> : !source && <Input input={tool.input} />}
+      {typeof command === "string" ? (
+        <Code text={command} lang="bash" />
+      ) : (
+        !source && <Input input={tool.input} />
+      )}
       {output !== "" && <Output text={output} cut={tool.cut?.bytes} />}
     </Sheet>
   );

@@ -2,16 +2,15 @@
 
 import { ArrowDown } from "lucide";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-
-import { dispatch, older } from "../app";
 import type { Summary } from "../api/types";
+import { dispatch, older } from "../app";
 import type { Opened } from "../state/model";
 import { type Row, rowsOf, type Tool } from "../state/rows";
 import { Icon } from "../ui/icon";
 import { List, type ListHandle } from "../ui/list";
-import { Outbox, Waiting } from "./waiting";
 import { RowView } from "./row";
 import { ToolSheet } from "./tool";
+import { Outbox, Waiting } from "./waiting";
 
 /** So near to the end is at the end, in pixels. */
 const NEAR = 48;

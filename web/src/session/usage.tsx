@@ -1,8 +1,8 @@
 // How full the model's window is: a ring, and behind it the numbers.
 
 import { useState } from "preact/hooks";
-import { state } from "../app";
 import type { Summary, Usage } from "../api/types";
+import { state } from "../app";
 import { count } from "../state/words";
 import { useStore } from "../store";
 import { Sheet } from "../ui/sheet";
@@ -26,7 +26,12 @@ export function UsageButton({ session }: { session: Summary }) {
   const percent = last && full < 0.01 ? "<1" : `${Math.round(full * 100)}`;
   return (
     <>
-      <button type="button" class="plain round ring" aria-label={`Context ${percent} % full`} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class="plain round ring"
+        aria-label={`Context ${percent} % full`}
+        onClick={() => setOpen(true)}
+      >
         <svg width="26" height="26" viewBox="0 0 26 26" aria-hidden="true">
           <circle class="track" cx="13" cy="13" r="9" />
           <circle

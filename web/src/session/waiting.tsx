@@ -2,15 +2,17 @@
 
 import { Clock, Pencil, Play, Send, Trash2 } from "lucide";
 import { useState } from "preact/hooks";
-import { discard, dispatch, outbox, post, send, state } from "../app";
 import type { Queued, Summary } from "../api/types";
+import { discard, dispatch, outbox, post, send, state } from "../app";
 import type { Sent } from "../state/model";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 
 export function Waiting({ session }: { session: Summary }) {
   const sent = useStore(state, (now) => now.sent);
-  const failed = Object.entries(sent).filter(([, one]) => one.sessionId === session.id && troubleOf(one) !== undefined);
+  const failed = Object.entries(sent).filter(
+    ([, one]) => one.sessionId === session.id && troubleOf(one) !== undefined,
+  );
   return (
     <>
       {failed.map(([id, one]) => (
@@ -21,7 +23,11 @@ export function Waiting({ session }: { session: Summary }) {
           <header>
             <span>{session.held ? "Held: the last turn was stopped" : "Next"}</span>
             {session.held && (
-              <button type="button" class="plain small" onClick={() => send(session.id, { type: "continue" })}>
+              <button
+                type="button"
+                class="plain small"
+                onClick={() => send(session.id, { type: "continue" })}
+              >
                 <Icon of={Play} size={14} /> Go on
               </button>
             )}
@@ -105,7 +111,11 @@ export function Outbox({ sessionId }: { sessionId: string }) {
   return (
     <section class="queue" aria-label="Outbox">
       <header>
-        <span>{letters.some((letter) => letter.asks) ? "Written offline. Things happened since." : "Goes out when we are back"}</span>
+        <span>
+          {letters.some((letter) => letter.asks)
+            ? "Written offline. Things happened since."
+            : "Goes out when we are back"}
+        </span>
       </header>
       {letters.map((letter) => (
         <div class="queued" key={letter.id}>

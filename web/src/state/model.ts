@@ -1,6 +1,16 @@
 // What the app knows. One value, changed only by `reduce`.
 
-import type { Event, Hello, LivePart, Meaning, Problem, Recorded, Reply, Status, Summary } from "../api/types";
+import type {
+  Event,
+  Hello,
+  LivePart,
+  Meaning,
+  Problem,
+  Recorded,
+  Reply,
+  Status,
+  Summary,
+} from "../api/types";
 
 /** Facts about a tool call that only events carry: what it means, when it began and ended. */
 export type ToolFacts = {

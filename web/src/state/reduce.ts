@@ -1,6 +1,15 @@
 // The one place where what the app knows changes. Pure: a state and an action in, a state out.
 
-import type { Event, Messages, Numbered, Problem, Recorded, ServerFrame, Snapshot, Summary } from "../api/types";
+import type {
+  Event,
+  Messages,
+  Numbered,
+  Problem,
+  Recorded,
+  ServerFrame,
+  Snapshot,
+  Summary,
+} from "../api/types";
 import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
 

@@ -80,7 +80,7 @@ function messageRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>
   const blocks = typeof content === "string" ? [] : content;
   const facts = blocks.flatMap((block) => (block.type === "tool_use" ? [tools[block.id]] : []));
   const before = madeOf.get(entry);
-  if (before && before.facts.every((fact, index) => fact === facts[index])) return before.rows;
+  if (before?.facts.every((fact, index) => fact === facts[index])) return before.rows;
   const rows = makeRows(entry, tools);
   madeOf.set(entry, { facts, rows });
   return rows;
@@ -97,10 +97,16 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
     const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
     return text === "" ? [] : [{ key: id, kind: "system", level: message.level ?? "info", text }];
   }
-  const results = new Map(blocks.flatMap((block, at) => (block.type === "tool_result" ? [[block.tool_use_id, { block, at }] as const] : [])));
+  const results = new Map(
+    blocks.flatMap((block, at) =>
+      block.type === "tool_result" ? [[block.tool_use_id, { block, at }] as const] : [],
+    ),
+  );
   // The agent says its text before it calls; its file only keeps them apart.
   const order = { thinking: 0, text: 1, image: 1, tool_use: 2, tool_result: 3 };
-  const sorted = blocks.map((block, at) => ({ block, at })).sort((a, b) => order[a.block.type] - order[b.block.type]);
+  const sorted = blocks
+    .map((block, at) => ({ block, at }))
+    .sort((a, b) => order[a.block.type] - order[b.block.type]);
   return sorted.flatMap(({ block, at }): Row[] => {
     const key = `${id}.${at}`;
     switch (block.type) {
@@ -148,7 +154,9 @@ function userRows(message: Message): readonly Row[] {
 
 function resultText(content: string | readonly { type: string; text?: string }[]): string {
   if (typeof content === "string") return content;
-  return content.flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : [])).join("\n");
+  return content
+    .flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : []))
+    .join("\n");
 }
 
 function took(facts: ToolFacts | undefined): number | undefined {

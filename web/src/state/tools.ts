@@ -66,7 +66,19 @@ export function objectOf(input: unknown, meaning: Meaning | undefined): string {
   return Array.isArray(paths) ? paths.filter((path) => typeof path === "string").join(", ") : "";
 }
 
-const OBJECTS = ["command", "file_path", "absolute_path", "path", "dir_path", "pattern", "query", "url", "prompt", "description", "title"];
+const OBJECTS = [
+  "command",
+  "file_path",
+  "absolute_path",
+  "path",
+  "dir_path",
+  "pattern",
+  "query",
+  "url",
+  "prompt",
+  "description",
+  "title",
+];
 
 export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value)

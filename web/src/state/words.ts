@@ -10,7 +10,8 @@ export type Standing = { tone: Tone; word: string; since: number | undefined };
 export function standing(session: Summary, turnSince?: number): Standing {
   const updated = Date.parse(session.updated_at);
   if (open(session).length > 0) return { tone: "need", word: needWord(open(session)), since: updated };
-  if (session.stalled_since) return { tone: "stall", word: "Stalled", since: Date.parse(session.stalled_since) };
+  if (session.stalled_since)
+    return { tone: "stall", word: "Stalled", since: Date.parse(session.stalled_since) };
   switch (session.status) {
     case "starting":
       return { tone: "work", word: "Starting", since: updated };
@@ -91,7 +92,11 @@ export function count(n: number): string {
 }
 
 export function bytes(n: number): string {
-  return n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(0)} KB` : `${(n / (1 << 20)).toFixed(1)} MB`;
+  return n < 1024
+    ? `${n} B`
+    : n < 1 << 20
+      ? `${(n / 1024).toFixed(0)} KB`
+      : `${(n / (1 << 20)).toFixed(1)} MB`;
 }
 
 /** The last part of a path. */

@@ -29,7 +29,6 @@ export function Coloured({ text, lang }: { text: string; lang: string }) {
   return (
     <code>
       {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name than their number
         <span key={index}>
           {line.map(({ text: piece, kind }) => (kind ? <span class={`tk-${kind}`}>{piece}</span> : piece))}
           {"\n"}

@@ -10,12 +10,12 @@ import { Icon } from "./icon";
 /** More lines than this are not drawn. */
 const MOST_LINES = 2_000;
 
-export default function Diff({ text }: { text: string }) {
+export default function Diff({ text, numbered = true }: { text: string; numbered?: boolean }) {
   const files = parse(text);
   const wrap = useStore(settings, (chosen) => chosen.wrap);
   if (!files) return <pre class="output">{text}</pre>;
   return (
-    <div class={wrap ? "diff wrap" : "diff"}>
+    <div class={`diff${wrap ? " wrap" : ""}${numbered ? "" : " no-numbers"}`}>
       <div class="diff-files">
         <ul>
           {files.map((file) => (
@@ -85,7 +85,9 @@ function File({ file, titled }: { file: StructuredPatch; titled: boolean }) {
             {shown.map((line) => (
               <DiffLine key={`${line.old}.${line.new}`} line={line} />
             ))}
-            {shown.length < lines.length && <div class="hunk-head">{lines.length - shown.length} more lines</div>}
+            {shown.length < lines.length && (
+              <div class="hunk-head">{lines.length - shown.length} more lines</div>
+            )}
           </div>
         );
       })}

@@ -27,7 +27,10 @@ export function Badge({ size = 36 }: { size?: number }) {
   return (
     <svg class="badge" width={size} height={size} viewBox="0 0 36 36" role="img" aria-label="Gemini">
       <rect width="36" height="36" rx="10" fill="#4285f4" />
-      <path d="M18 7q1.400 9.600 11 11q-9.600 1.400-11 11q-1.400-9.600-11-11q9.600-1.400 11-11Z" fill="#fff" />
+      <path
+        d="M18 7q1.400 9.600 11 11q-9.600 1.400-11 11q-1.400-9.600-11-11q9.600-1.400 11-11Z"
+        fill="#fff"
+      />
     </svg>
   );
 }

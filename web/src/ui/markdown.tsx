@@ -41,12 +41,12 @@ marked.use({
   renderer: {
     image({ href, text }: Tokens.Image) {
       const label = `[picture] ${text || href}`;
-      return /^https?:/i.test(href) ? `<a href="${escape(href)}">${escape(label)}</a>` : escape(label);
+      return /^https?:/i.test(href) ? `<a href="${escaped(href)}">${escaped(label)}</a>` : escaped(label);
     },
   },
 });
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
@@ -56,7 +56,6 @@ export function Markdown({ text }: { text: string }) {
   return (
     <div class="prose" dir="auto">
       {blocks.map((block, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a block has no other name; what grows is the last one
         <Block key={index} raw={block.raw} token={block} />
       ))}
     </div>
@@ -73,7 +72,11 @@ function split(text: string): Token[] {
 
 const Block = memo(
   ({ token }: { raw: string; token: Token }) =>
-    token.type === "code" ? <Code text={String(token.text)} lang={String(token.lang ?? "")} /> : <Html token={token} />,
+    token.type === "code" ? (
+      <Code text={String(token.text)} lang={String(token.lang ?? "")} />
+    ) : (
+      <Html token={token} />
+    ),
   (before, after) => before.raw === after.raw,
 );
 

@@ -17,9 +17,11 @@ type Props = {
 
 export function Sheet({ title, onClose, children, footer, lead, tall = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const dialog = ref.current;
     if (dialog && !dialog.open) dialog.showModal();
+    body.current?.focus();
     return () => dialog?.close();
   }, []);
   return (
@@ -34,7 +36,8 @@ export function Sheet({ title, onClose, children, footer, lead, tall = false }: 
       }}
       onClick={(event) => event.target === ref.current && onClose()}
     >
-      <div class="sheet-body">
+      {/* The focus begins at the sheet and not at its first button. */}
+      <div class="sheet-body" tabIndex={-1} ref={body}>
         <header class="sheet-head">
           {lead}
           <h2>{title}</h2>

@@ -1,6 +1,15 @@
 // The status of a session: by colour, by shape and by word, with its age.
 
-import { CircleAlert, CircleCheck, CircleDashed, CircleX, Hourglass, type IconNode, LoaderCircle, Moon } from "lucide";
+import {
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CircleX,
+  Hourglass,
+  type IconNode,
+  LoaderCircle,
+  Moon,
+} from "lucide";
 import type { Summary } from "../api/types";
 import { age, span, standing, type Tone } from "../state/words";
 import { useNow } from "./clock";
