@@ -19,29 +19,17 @@ const FAR = 1200;
 
 export function Transcript({ id, opened, session }: { id: string; opened: Opened; session: Summary }) {
   const rows = useMemo(() => rowsOf(opened), [opened]);
+  const frame = useRef<HTMLDivElement>(null);
   const list = useRef<ListHandle>(null);
-  const [following, setFollowing] = useState(true);
+  const [following, setFollowing] = useFollowing(frame, id);
   const [tool, setTool] = useState<Tool | undefined>(undefined);
   const fresh = useFresh(rows, following);
   const prepended = usePrepended(rows);
-  const last = rows.length + 1;
-
-  useLayoutEffect(() => {
-    if (following) list.current?.scrollToIndex(last, { align: "end" });
-  });
-  useEffect(() => {
-    if (following) dispatch({ type: "trim", sessionId: id });
-  }, [following, id]);
-
   const onScroll = () => {
-    const handle = list.current;
-    if (!handle) return;
-    const toEnd = handle.scrollSize - handle.viewportSize - handle.scrollOffset;
-    setFollowing(toEnd < NEAR);
-    if (handle.scrollOffset < FAR) void older(id);
+    if ((list.current?.scrollOffset ?? FAR) < FAR) void older(id);
   };
   return (
-    <div class="transcript" role="log" aria-label="Transcript" aria-live="off">
+    <div ref={frame} class="transcript" role="log" aria-label="Transcript" aria-live="off">
       <List ref={list} class="rows" shift={prepended} onScroll={onScroll}>
         <div class="edge" key="top">
           {opened.before === undefined ? "The beginning" : "Older messages"}
@@ -63,6 +51,49 @@ export function Transcript({ id, opened, session }: { id: string; opened: Opened
       {tool && <ToolSheet tool={newest(rows, tool)} session={session} onClose={() => setTool(undefined)} />}
     </div>
   );
+}
+
+/** Keeps a reader who is at the end at the end, whatever grows; whoever scrolls up is left in peace. */
+function useFollowing(frame: { current: HTMLDivElement | null }, id: string) {
+  const [following, setFollowing] = useState(true);
+  const follows = useRef(true);
+  const follow = (now: boolean) => {
+    follows.current = now;
+    setFollowing(now);
+  };
+  useLayoutEffect(() => {
+    const scroller = frame.current?.querySelector(".rows");
+    const content = scroller?.firstElementChild;
+    if (!scroller || !content) return;
+    const pin = () => {
+      if (follows.current) scroller.scrollTop = scroller.scrollHeight;
+    };
+    let last = scroller.scrollTop;
+    const onScroll = () => {
+      const toEnd = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
+      // Only a reader goes up; what grows below does not move the place.
+      if (scroller.scrollTop < last - 1 && toEnd >= NEAR) follow(false);
+      else if (toEnd < NEAR) follow(true);
+      last = scroller.scrollTop;
+    };
+    const watcher = new ResizeObserver(pin);
+    watcher.observe(content);
+    watcher.observe(scroller);
+    scroller.addEventListener("scroll", onScroll, { passive: true });
+    pin();
+    return () => {
+      watcher.disconnect();
+      scroller.removeEventListener("scroll", onScroll);
+    };
+  }, [frame]);
+  useLayoutEffect(() => {
+    const scroller = frame.current?.querySelector(".rows");
+    if (scroller && following) scroller.scrollTop = scroller.scrollHeight;
+  }, [frame, following]);
+  useEffect(() => {
+    if (following) dispatch({ type: "trim", sessionId: id });
+  });
+  return [following, follow] as const;
 }
 
 /** How many rows came since the reader left the end. */
