@@ -6,7 +6,7 @@ use super::session::runtime;
 use crate::api::{Health, Projects, Trust};
 use crate::client::Client;
 use crate::config::Config;
-use crate::daemon::hub::agent::Agents;
+use crate::daemon::hub::agent::{Agents, Gemini};
 use crate::daemon::instance::{Daemon, Place, Surroundings, Told};
 use crate::report;
 use crate::trouble::Trouble;
@@ -125,7 +125,12 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         place: Place::new(&config.data),
         gemini: config.gemini.clone(),
         index: Some(super::sessions::index_path(config)),
-        agents: Agents::gemini(config.search.clone(), home),
+        agents: Agents::gemini(Gemini {
+            cli: None,
+            search: config.search.clone(),
+            home,
+            env: Vec::new(),
+        }),
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().worker_threads(2).build()?;

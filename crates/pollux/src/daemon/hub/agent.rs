@@ -3,10 +3,11 @@
 use super::headless;
 use crate::api::{Begin, Driver};
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::Search;
+use pollux_agent::gemini::cli::{Cli, Search};
 use pollux_agent::model::{Event, Failure, Mode};
 use pollux_agent::session::Order;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,6 +74,29 @@ impl Wanted {
     }
 }
 
+/// Where Gemini CLI is, and what it is given.
+#[derive(Debug, Clone)]
+pub struct Gemini {
+    /// The CLI; where there is none it is looked for.
+    pub cli: Option<Cli>,
+    /// Where it is looked for.
+    pub search: Search,
+    /// The home that holds its directory `.gemini`.
+    pub home: PathBuf,
+    /// More variables for it.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+impl Gemini {
+    /// The CLI, which is looked for where it is not known.
+    pub(super) async fn cli(&self) -> Result<Cli, Failure> {
+        match &self.cli {
+            Some(cli) => Ok(cli.clone()),
+            None => Cli::find(&self.search, None).await,
+        }
+    }
+}
+
 /// Starts an agent. Tests have their own.
 pub type Start =
     Arc<dyn Fn(Wanted) -> BoxFuture<'static, Result<Agent, Failure>> + Send + Sync + 'static>;
@@ -93,14 +117,14 @@ impl fmt::Debug for Agents {
 }
 
 impl Agents {
-    /// Gemini CLI, as it is found on this machine.
-    pub fn gemini(search: Search, home: PathBuf) -> Self {
-        let at = home.clone();
+    /// Gemini CLI.
+    pub fn gemini(gemini: Gemini) -> Self {
+        let home = Some(gemini.home.clone());
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
-            let (search, home) = (search.clone(), home.clone());
-            Box::pin(async move { headless::start(wanted, search, home).await })
+            let gemini = gemini.clone();
+            Box::pin(async move { headless::start(wanted, gemini).await })
         };
-        Self { start: Arc::new(start), home: Some(at), drivers: vec![Driver::Headless] }
+        Self { start: Arc::new(start), home, drivers: vec![Driver::Headless] }
     }
 
     /// Agents of one's own.

@@ -1,12 +1,13 @@
 //! A session of headless runs: one process for each prompt, each going on with the session of the one before.
 
-use super::agent::{Agent, Events, Orders, Wanted};
+use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::{Cli, Search, Version};
+use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Run, Running, Stop};
 use pollux_agent::gemini::transcript::store;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
 use pollux_agent::session::Order;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -23,6 +24,7 @@ struct Headless {
     wanted: Wanted,
     cli: Cli,
     home: PathBuf,
+    env: Vec<(OsString, OsString)>,
     running: Option<Running>,
     stop: Option<Stop>,
     over: bool,
@@ -33,12 +35,13 @@ struct Headless {
 struct Control(mpsc::Sender<(Order, Told)>);
 
 /// A session whose agent is started with the first prompt.
-pub(super) async fn start(wanted: Wanted, search: Search, home: PathBuf) -> Result<Agent, Failure> {
-    let cli = Cli::find(&search, None).await?;
+pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
+    let cli = gemini.cli().await?;
+    let Gemini { home, env, .. } = gemini;
     let (control, orders) = mpsc::channel(WAITING);
     let resumed = wanted.file.is_some();
     let (running, stop, over) = (None, None, false);
-    let events = Headless { orders, wanted, cli, home, running, stop, over, resumed };
+    let events = Headless { orders, wanted, cli, home, env, running, stop, over, resumed };
     Ok(Agent { events: Box::new(events), orders: Arc::new(Control(control)), ready: true })
 }
 
@@ -154,6 +157,9 @@ impl Headless {
         if self.wanted.mode == Mode::Default {
             // Said out loud: the settings of a repository name another one for those who say nothing.
             run = run.extra_arg("--approval-mode=default");
+        }
+        for (name, value) in &self.env {
+            run = run.env(name, value);
         }
         if let Some(model) = &self.wanted.model {
             run = run.model(model);

@@ -369,8 +369,23 @@ impl Task {
         }
     }
 
+    /// What the agent says. Where it has rewritten its history, it may have given old messages new ids, of which only
+    /// the file tells: they are recorded in their place, before what comes next.
     async fn heard(&mut self, events: Vec<Event<'static>>) {
-        self.record(events, None).await;
+        let mut part = Vec::new();
+        for event in events {
+            let rewritten = is_rewritten(&event);
+            part.push(event);
+            if rewritten {
+                self.record(std::mem::take(&mut part), None).await;
+                self.follow = None;
+                self.look().await;
+                self.follow = None;
+            }
+        }
+        if !part.is_empty() {
+            self.record(part, None).await;
+        }
     }
 
     async fn delivered(&mut self, order: &Order, outcome: Result<(), Failure>) {
@@ -482,6 +497,13 @@ impl Task {
         }
         self.feed.set_summary(self.summary.clone());
     }
+}
+
+fn is_rewritten(event: &Event<'_>) -> bool {
+    let from_file = event.source == Source::SessionFile;
+    let gone =
+        matches!(&event.kind, EventKind::HistoryRewritten { removed, .. } if !removed.is_empty());
+    from_file && gone
 }
 
 type Accepted = (String, Command, Reply);
