@@ -13,11 +13,17 @@ pub(super) struct Lines<R> {
     from: R,
     line: Vec<u8>,
     skipping: bool,
+    cut: bool,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub(super) fn new(from: R) -> Self {
-        Self { from, line: Vec::new(), skipping: false }
+        Self { from, line: Vec::new(), skipping: false, cut: false }
+    }
+
+    /// True where the last line was longer than it may be, and so is not whole.
+    pub(super) fn was_cut(&self) -> bool {
+        self.cut
     }
 
     /// The next line, none at the end. What a future that was dropped had read is not lost.
@@ -26,7 +32,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             let chunk = self.from.fill_buf().await?;
             if chunk.is_empty() {
                 let rest = std::mem::take(&mut self.line);
-                self.skipping = false;
+                self.cut = std::mem::take(&mut self.skipping);
                 return Ok((!rest.is_empty()).then(|| text(&rest)));
             }
             let end = memchr(b'\n', chunk);
@@ -39,7 +45,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             let used = end.map_or(chunk.len(), |end| end + 1);
             self.from.consume(used);
             if end.is_some() {
-                self.skipping = false;
+                self.cut = std::mem::take(&mut self.skipping);
                 return Ok(Some(text(&std::mem::take(&mut self.line))));
             }
         }

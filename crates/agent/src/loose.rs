@@ -30,6 +30,12 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
+/// What was read without conditions.
+pub(super) trait Loose {
+    /// False where something else than an object stood.
+    fn is_object(&self) -> bool;
+}
+
 /// Makes a type that reads an object by its known keys, the last one of a kind winning as in JavaScript, and that is
 /// empty (`read` is false) where something else than an object stands.
 macro_rules! loose_object {
@@ -43,6 +49,12 @@ macro_rules! loose_object {
             _borrowed: std::marker::PhantomData<&'a ()>,
         }
 
+        impl<'a $(, $of)?> $crate::loose::Loose for $name<'a $(, $of)?> {
+            fn is_object(&self) -> bool {
+                self.read
+            }
+        }
+
         impl<'de: 'a, 'a $(, $of: serde::Deserialize<'de> + Default)?> serde::Deserialize<'de> for $name<'a $(, $of)?> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct V<'a $(, $of)?>(std::marker::PhantomData<(&'a (), $($of)?)>);
@@ -53,7 +65,7 @@ macro_rules! loose_object {
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                         let mut object = $name { read: true, ..$name::default() };
-                        while let Some(key) = map.next_key::<$crate::gemini::loose::Key<'de>>()? {
+                        while let Some(key) = map.next_key::<$crate::loose::Key<'de>>()? {
                             match key.0.as_ref() {
                                 $($key => object.$field = map.next_value()?,)*
                                 _ => drop(map.next_value::<serde::de::IgnoredAny>()?),
@@ -61,7 +73,7 @@ macro_rules! loose_object {
                         }
                         Ok(object)
                     }
-                    $crate::gemini::loose::wrong_is_default!($name<'a $(, $of)?>, seq);
+                    $crate::loose::wrong_is_default!($name<'a $(, $of)?>, seq);
                 }
                 deserializer.deserialize_any(V(std::marker::PhantomData))
             }
@@ -76,7 +88,7 @@ macro_rules! wrong_is_default {
             while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
             Ok(<$type>::default())
         }
-        $crate::gemini::loose::wrong_is_default!($type);
+        $crate::loose::wrong_is_default!($type);
     };
     ($type:ty) => {
         fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<$type, E> {
