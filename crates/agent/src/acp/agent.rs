@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -172,10 +173,24 @@ pub(super) struct Ready {
 impl Agent {
     /// Starts an agent, and waits until it has said what it can do.
     pub async fn spawn(config: Config) -> Result<Self, Failure> {
+        let connection = Connection::open(&config)?;
+        Self::greet(connection, config).await
+    }
+
+    /// The same with an agent that runs already, at the other end of a pipe or a socket.
+    pub async fn connect(
+        config: Config,
+        reads: impl AsyncRead + Send + Unpin + 'static,
+        writes: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<Self, Failure> {
+        let connection = Connection::over(&config, Box::new(reads), Box::new(writes));
+        Self::greet(connection, config).await
+    }
+
+    async fn greet(connection: Connection, config: Config) -> Result<Self, Failure> {
         let (orders, received) = mpsc::channel(ORDERS);
         let kill = CancellationToken::new();
         let (reply, about) = oneshot::channel();
-        let connection = Connection::open(&config)?;
         let engine = Engine::new(connection, config, received, kill.clone());
         let mut task = JoinSet::new();
         task.spawn(engine.run(reply));

@@ -1,4 +1,4 @@
-//! The agent's process and the two pipes to it: lines in their order, whoever they are for.
+//! An agent at the other end of two pipes, and its process: lines in their order, whoever they are for.
 
 use super::config::{Config, Direction, Listener};
 use crate::lines::Lines;
@@ -10,8 +10,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -21,10 +20,16 @@ const UNSENT: usize = 1024;
 /// at all where MCP servers are attached.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The agent's process and the two pipes to it.
+/// What an agent writes.
+pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+/// What an agent reads.
+pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// An agent at the other end of two pipes.
 pub(super) struct Connection {
-    child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    /// Its process; none where it is not ours.
+    child: Option<Child>,
+    lines: Lines<BufReader<Reader>>,
     out: Option<mpsc::Sender<Vec<u8>>>,
     /// Writes what waits: an agent that does not read must not keep us from reading.
     writer: JoinSet<()>,
@@ -89,17 +94,24 @@ impl Connection {
         let (Some(stdin), Some(stdout)) = (child.stdin(), child.stdout()) else {
             return Err(not_started(config, &io::Error::other("it has no pipes")));
         };
+        let mut connection = Self::over(config, Box::new(stdout), Box::new(stdin));
+        connection.child = Some(child);
+        Ok(connection)
+    }
+
+    /// An agent that runs already.
+    pub(super) fn over(config: &Config, reads: Reader, writes: Writer) -> Self {
         let (out, unsent) = mpsc::channel(UNSENT);
         let mut writer = JoinSet::new();
-        writer.spawn(write(stdin, unsent));
-        Ok(Self {
-            child,
-            lines: Lines::new(BufReader::with_capacity(64 << 10, stdout)),
+        writer.spawn(write(writes, unsent));
+        Self {
+            child: None,
+            lines: Lines::new(BufReader::with_capacity(64 << 10, reads)),
             out: Some(out),
             writer,
             listener: config.listener.clone(),
             next: 0,
-        })
+        }
     }
 
     /// What the agent does next. May be dropped and asked again: nothing is lost.
@@ -115,7 +127,7 @@ impl Connection {
                 }
                 _ => Did::Closed,
             },
-            status = self.child.wait(), if heard.end => Did::Exited(status.ok()),
+            status = ended(&mut self.child), if heard.end => Did::Exited(status.ok()),
             else => std::future::pending().await,
         }
     }
@@ -155,17 +167,19 @@ impl Connection {
 
     /// The last that it wrote to stderr.
     pub(super) fn stderr(&self) -> String {
-        self.child.stderr()
+        self.child.as_ref().map(Child::stderr).unwrap_or_default()
     }
 
     /// The number of its process.
     pub(super) fn id(&self) -> Option<u32> {
-        self.child.id()
+        self.child.as_ref().and_then(Child::id)
     }
 
     /// Ends it, and all that it started, at once.
     pub(super) fn kill(&self) {
-        self.child.kill();
+        if let Some(child) = &self.child {
+            child.kill();
+        }
     }
 
     /// Asks it to end by closing its stdin, then tells it, then ends it and all that it started.
@@ -174,11 +188,16 @@ impl Connection {
         if !ended {
             drop(tokio::time::timeout(FAREWELL, self.writer.join_next()).await);
             if tokio::time::timeout(FAREWELL, self.drained()).await.is_err() {
-                self.child.terminate();
+                if let Some(child) = &self.child {
+                    child.terminate();
+                }
                 drop(tokio::time::timeout(FAREWELL, self.drained()).await);
             }
         }
-        self.child.close().await
+        match self.child {
+            Some(child) => child.close().await,
+            None => String::new(),
+        }
     }
 
     /// Waits for its end, and reads over what it still writes: a full pipe would keep it alive.
@@ -187,19 +206,29 @@ impl Connection {
             tokio::select! {
                 line = self.lines.next() => {
                     if !matches!(line, Ok(Some(_))) {
-                        drop(self.child.wait().await);
+                        if let Some(child) = &mut self.child {
+                            drop(child.wait().await);
+                        }
                         return;
                     }
                 }
-                _ = self.child.wait() => return,
+                _ = ended(&mut self.child) => return,
             }
         }
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut unsent: mpsc::Receiver<Vec<u8>>) {
+/// Waits for the end of a process; for ever where there is none.
+async fn ended(child: &mut Option<Child>) -> io::Result<ExitStatus> {
+    match child {
+        Some(child) => child.wait().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn write(mut stdin: Writer, mut unsent: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = unsent.recv().await {
-        if stdin.write_all(&line).await.is_err() {
+        if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
             // It reads no more. That it has ended is heard elsewhere.
             return;
         }

@@ -2,12 +2,12 @@
 
 mod asks;
 mod live;
-mod wrong;
 
 use super::about::{About, Opened};
 use super::agent::{Open, Order, Ready, Reply, WAITING, What};
 use super::config::{Config, Step};
 use super::connection::{Connection, Did, Heard};
+use super::wrong::{self, Ended};
 use super::wire::{Frame, Json, Params, RpcError, object, text};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Source};
 use live::Live;
@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use wrong::Ended;
 
 /// The version of the protocol that we speak.
 const PROTOCOL: u32 = 1;
@@ -273,6 +272,8 @@ impl Engine {
             Did::Line { line, cut: false } => self.line(&line).await,
             Did::Closed => {
                 self.end.closed = true;
+                // Without a process of ours that is all the end that there is.
+                self.end.exited |= self.connection.id().is_none();
                 self.end.deadline.get_or_insert(Instant::now() + CLOSED);
             }
             Did::Exited(status) => {

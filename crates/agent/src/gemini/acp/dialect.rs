@@ -170,7 +170,8 @@ fn tool_in(id: &str) -> Option<&str> {
         (name != id).then_some(name)
     };
     let split = || id.split_once("__").map(|(name, _)| name);
-    doubled.or_else(dashed).or_else(split).filter(|name| !name.is_empty())
+    let known = || split().filter(|name| tools::find(name).is_some());
+    doubled.or_else(known).or_else(dashed).or_else(split).filter(|name| !name.is_empty())
 }
 
 /// A failure in better words: codes of errors are statuses of HTTP here, and messages are JSON.

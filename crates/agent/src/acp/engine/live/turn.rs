@@ -4,10 +4,10 @@ use super::super::super::agent::Prompt;
 use super::super::super::config::Step;
 use super::super::super::connection::Connection;
 use super::super::super::dialect::Done;
-use super::super::super::wire::{Json, object, text};
-use super::super::{Pending, Then, wrong};
+use super::super::super::stop::{End, why};
+use super::super::super::wrong;
+use super::super::{Pending, Then};
 use super::Live;
-use crate::loose::loose_object;
 use crate::model::{
     Event, EventKind, Failure, Level, Message, Outcome, Phase, Role, Scope, SessionStatus, Source,
     StopReason, Text, Usage,
@@ -17,13 +17,6 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::PoisonError;
 use tokio::time::Instant;
-
-loose_object! {
-    /// The answer to `session/prompt`.
-    Stop {
-        "stopReason" => reason: Json<'a>,
-    }
-}
 
 /// One turn.
 pub(super) struct Turn {
@@ -38,6 +31,17 @@ pub(super) struct Turn {
     pub(super) quiet_at: Instant,
     /// Why calls were turned down: what the agent is told when it has stopped.
     pub(super) reasons: Vec<String>,
+}
+
+impl Turn {
+    fn end(&self) -> End<'_> {
+        match (self.stopping, &self.answer) {
+            (Some((reason, _)), _) => End::Stopped(reason),
+            (None, Some((Ok(answer), _))) => End::Answered(answer),
+            (None, Some((Err(failure), _))) => End::Failed(failure),
+            (None, None) => End::Gone,
+        }
+    }
 }
 
 impl Live {
@@ -226,7 +230,7 @@ impl Live {
         for event in self.translator.close() {
             self.through(event);
         }
-        let (stop_reason, error, notice) = self.why(&turn);
+        let (stop_reason, error, notice) = why(&turn.end(), self.translator.told(), &*self.dialect);
         let done = match (&error, stop_reason) {
             (None, _) => Done::Succeeded,
             (Some(_), StopReason::Error) => Done::Failed,
@@ -290,68 +294,6 @@ impl Live {
             error,
         };
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-    }
-
-    /// Why the turn ended, what went wrong, and what is worth a word.
-    fn why(&self, turn: &Turn) -> (StopReason, Option<Failure>, Option<String>) {
-        if let Some((reason, _)) = turn.stopping {
-            return (reason, Some(stopped(reason)), None);
-        }
-        let answer = match &turn.answer {
-            Some((Ok(answer), _)) => answer,
-            Some((Err(failure), _)) => return (StopReason::Error, Some(failure.clone()), None),
-            None => {
-                let failure = Failure::new(Phase::Response, "agent_ended", "the agent has ended");
-                return (StopReason::Error, Some(failure), None);
-            }
-        };
-        let told = self.translator.told();
-        if let Some(failure) = self.dialect.emptiness(answer, told.chunks + told.calls > 0) {
-            return (StopReason::Error, Some(failure), None);
-        }
-        let stop: Stop<'_> = object(Some(answer));
-        match text(stop.reason).as_deref() {
-            Some("end_turn") => (StopReason::EndTurn, None, None),
-            Some("cancelled") => {
-                (StopReason::Cancelled, Some(stopped(StopReason::Cancelled)), None)
-            }
-            Some("max_turn_requests") => {
-                let message = "the agent stopped itself: too many turns, or it went in circles";
-                let failure = Failure::new(Phase::Budget, "max_turns", message)
-                    .hint("go on with another prompt, or raise the agent's own limit");
-                (StopReason::MaxTurns, Some(failure), None)
-            }
-            Some("max_tokens") => {
-                let notice = "the answer was cut off at the model's limit of tokens";
-                (StopReason::EndTurn, None, Some(notice.to_owned()))
-            }
-            Some("refusal") => {
-                let failure =
-                    Failure::new(Phase::Response, "refused", "the model refused to answer");
-                (StopReason::Error, Some(failure), None)
-            }
-            reason => {
-                let reason = reason.unwrap_or("none");
-                let notice =
-                    format!("the turn ended with a stop reason that is not known: {reason}");
-                (StopReason::EndTurn, None, Some(notice))
-            }
-        }
-    }
-}
-
-fn stopped(reason: StopReason) -> Failure {
-    match reason {
-        StopReason::Timeout => {
-            Failure::new(Phase::Budget, "timeout", "the turn took too long: the turn budget")
-                .hint("give it more time with `--timeout`")
-                .retryable()
-        }
-        StopReason::MaxTurns => {
-            Failure::new(Phase::Budget, "max_turns", "the turn asked the model as often as it may")
-                .hint("allow more with `--max-turns`, or go on with `--resume`")
-        }
-        _ => Failure::new(Phase::Cancelled, "cancelled", "the turn was cancelled"),
     }
 }
 

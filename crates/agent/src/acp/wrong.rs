@@ -1,8 +1,8 @@
 //! What goes wrong with an agent, in one shape. Pure.
 
-use super::super::about::About;
-use super::super::config::{Budgets, Step};
-use super::super::wire::{Json, RpcError, object, text};
+use super::about::About;
+use super::config::{Budgets, Step};
+use super::wire::{Json, RpcError, object, text};
 use crate::loose::loose_object;
 use crate::model::{Failure, Phase};
 use std::process::ExitStatus;
