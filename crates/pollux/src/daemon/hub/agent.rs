@@ -1,10 +1,10 @@
 //! An agent that lives: events come out of it, orders go into it, whichever driver it has.
 
-use super::headless;
+use super::{acp, headless};
 use crate::api::{Begin, Driver};
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
-use pollux_agent::model::{Event, Failure, Mode};
+use pollux_agent::model::{Event, Failure, Mode, Phase};
 use pollux_agent::session::Order;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -64,7 +64,7 @@ impl Wanted {
     pub fn new(begin: &Begin, agent_id: Option<String>) -> Self {
         Self {
             id: uuid::Uuid::new_v4().to_string(),
-            driver: begin.driver.unwrap_or(Driver::Headless),
+            driver: begin.driver.unwrap_or(Driver::Acp),
             cwd: begin.cwd.clone(),
             mode: begin.mode.unwrap_or_default(),
             model: begin.model.clone(),
@@ -83,6 +83,8 @@ pub struct Gemini {
     pub search: Search,
     /// The home that holds its directory `.gemini`.
     pub home: PathBuf,
+    /// Where copies of sessions are kept that are gone on with.
+    pub aside: PathBuf,
     /// More variables for it.
     pub env: Vec<(OsString, OsString)>,
 }
@@ -122,9 +124,15 @@ impl Agents {
         let home = Some(gemini.home.clone());
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
             let gemini = gemini.clone();
-            Box::pin(async move { headless::start(wanted, gemini).await })
+            Box::pin(async move {
+                match wanted.driver {
+                    Driver::Headless => headless::start(wanted, gemini).await,
+                    Driver::Acp => acp::start(wanted, gemini).await,
+                    Driver::Terminal => Err(no_such(wanted.driver)),
+                }
+            })
         };
-        Self { start: Arc::new(start), home, drivers: vec![Driver::Headless] }
+        Self { start: Arc::new(start), home, drivers: vec![Driver::Acp, Driver::Headless] }
     }
 
     /// Agents of one's own.
@@ -141,4 +149,9 @@ impl Agents {
     pub async fn start(&self, wanted: Wanted) -> Result<Agent, Failure> {
         (self.start)(wanted).await
     }
+}
+
+fn no_such(driver: Driver) -> Failure {
+    let message = format!("the daemon has no driver {driver:?} yet");
+    Failure::new(Phase::Start, "no_such_driver", message).hint("use `--driver acp`")
 }

@@ -1,5 +1,6 @@
 //! A session of headless runs: one process for each prompt, each going on with the session of the one before.
 
+use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
@@ -193,10 +194,4 @@ fn ended() -> Event<'static> {
 pub(super) fn file_of(home: &Path, id: &str) -> Option<PathBuf> {
     let listing = store::list(&home.join(".gemini"), &[], None, &|_, _| {});
     listing.sessions.into_iter().find(|session| session.id == id).map(|session| session.file.path)
-}
-
-fn no_file(id: &str) -> Failure {
-    let message = format!("the file of the session {id} is gone");
-    let hint = format!("write it back: `pollux sessions restore {id}`");
-    Failure::new(Phase::Start, "no_session_file", message).hint(hint)
 }

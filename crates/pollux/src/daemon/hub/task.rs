@@ -146,6 +146,7 @@ impl Task {
                 Box::pin(async move { agents.start(wanted).await })
             });
         let mut pump: Option<Pump> = None;
+        let mut ending: Option<tokio::time::Instant> = None;
         loop {
             let wait = self.wait();
             let woke = tokio::select! {
@@ -161,6 +162,10 @@ impl Task {
                 } } => Woke::Heard(heard),
                 Some((order, outcome)) = self.ordered.next() => Woke::Ordered(order, outcome),
                 () = tokio::time::sleep(wait) => Woke::Time,
+                () = async { match ending {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                } } => Woke::Heard(Vec::new()),
             };
             match woke {
                 Woke::Stop | Woke::Ask(None) => break,
@@ -174,16 +179,16 @@ impl Task {
                 Woke::Started(Ok(agent)) => pump = Some(self.started(agent).await),
                 Woke::Started(Err(failure)) => self.not_started(&failure).await,
                 Woke::Heard(events) if events.is_empty() => {
-                    pump = None;
+                    (pump, ending) = (None, None);
                     self.gone().await;
                 }
                 Woke::Heard(events) => self.heard(events).await,
                 Woke::Ordered(order, outcome) => {
-                    let stopped = order == Order::Stop;
-                    self.delivered(&order, outcome).await;
-                    if stopped && pump.take().is_some() {
-                        self.gone().await;
+                    if order == Order::Stop {
+                        // It says its last words and ends; one that does not is ended.
+                        ending = Some(tokio::time::Instant::now() + GRACE);
                     }
+                    self.delivered(&order, outcome).await;
                 }
                 Woke::Time => {
                     let effects = self.session.tick(self.clock.now());
