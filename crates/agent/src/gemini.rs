@@ -1,8 +1,10 @@
 //! All that is known of Gemini CLI, and nowhere else.
 
+pub mod acp;
 pub mod cli;
-mod loose;
 pub mod models;
 pub mod stream;
 pub mod tools;
 pub mod transcript;
+
+use crate::loose;

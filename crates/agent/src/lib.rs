@@ -21,8 +21,11 @@
 //! ```
 #![warn(missing_docs)]
 
+pub mod acp;
 pub mod claude;
 pub mod gemini;
+mod lines;
+mod loose;
 pub mod model;
 pub mod process;
 pub mod session;

@@ -6,6 +6,7 @@ mod failure;
 mod meaning;
 mod message;
 mod mode;
+mod outcome;
 mod question;
 #[cfg(feature = "schema")]
 mod schema;
@@ -16,11 +17,13 @@ pub use event::{
     Event, EventKind, Part, Rewrite, Scope, SessionChange, SessionStatus, Source, StopReason,
 };
 pub use failure::{Failure, Phase};
+pub(crate) use meaning::unified;
 pub use meaning::{Change, Derived, Meaning};
 pub use message::{
     Agent, Arg, Block, Content, ImageSource, Input, Level, Message, ResultContent, Role, Status,
     Usage,
 };
 pub use mode::Mode;
+pub use outcome::Outcome;
 pub use question::{Answer, Choice, Effect, Question, QuestionKind};
 pub use text::Text;

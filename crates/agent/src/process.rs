@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::process::{ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::task::JoinSet;
 
 /// How much of stderr is kept.
@@ -33,7 +33,16 @@ pub struct Program {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     cwd: PathBuf,
-    input: Vec<u8>,
+    input: Input,
+}
+
+/// What is on a child's stdin.
+#[derive(Debug, Clone)]
+enum Input {
+    /// These bytes, and then the end.
+    Bytes(Vec<u8>),
+    /// A pipe that stays open.
+    Open,
 }
 
 impl Program {
@@ -44,7 +53,7 @@ impl Program {
             args: Vec::new(),
             env: Vec::new(),
             cwd: cwd.to_path_buf(),
-            input: Vec::new(),
+            input: Input::Bytes(Vec::new()),
         }
     }
 
@@ -65,7 +74,14 @@ impl Program {
     /// The same with something on its stdin, which is closed behind it.
     #[must_use]
     pub fn input(mut self, input: Vec<u8>) -> Self {
-        self.input = input;
+        self.input = Input::Bytes(input);
+        self
+    }
+
+    /// The same with a stdin that stays open, for [`Child::stdin`].
+    #[must_use]
+    pub fn talking(mut self) -> Self {
+        self.input = Input::Open;
         self
     }
 
@@ -74,7 +90,8 @@ impl Program {
         let mark = format!("{}-{}", std::process::id(), next_number());
         let mut command = Command::new(&self.path);
         command.args(&self.args).current_dir(&self.cwd).envs(self.env).env(MARK, &mark);
-        command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        let nothing = matches!(&self.input, Input::Bytes(bytes) if bytes.is_empty());
+        command.stdin(if nothing { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
@@ -83,10 +100,12 @@ impl Program {
         if let Some(stderr) = child.stderr.take() {
             tasks.spawn(tail::read(stderr, tail.clone()));
         }
-        if let Some(mut stdin) = child.stdin.take() {
+        if let Input::Bytes(bytes) = self.input
+            && let Some(mut stdin) = child.stdin.take()
+        {
             tasks.spawn(async move {
                 // A child that reads no more has had enough.
-                drop(stdin.write_all(&self.input).await);
+                drop(stdin.write_all(&bytes).await);
             });
         }
         Ok(Child { process: child, group, mark, tail, tasks, over: false })
@@ -114,6 +133,16 @@ impl Child {
     /// What it prints. To be taken once.
     pub fn stdout(&mut self) -> Option<ChildStdout> {
         self.process.stdout.take()
+    }
+
+    /// What it reads, where it was started with [`Program::talking`]. To be taken once; dropping it closes the pipe.
+    pub fn stdin(&mut self) -> Option<ChildStdin> {
+        self.process.stdin.take()
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Waits for its end. May be asked again.

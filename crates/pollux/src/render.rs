@@ -179,6 +179,7 @@ fn speaker(message: &Message<'_>) -> &'static str {
         (Role::User, ..) if message.meta => "Context",
         (Role::User, ..) => "You",
         (Role::Assistant, _, Agent::Gemini) => "Gemini",
+        (Role::Assistant, _, Agent::Other) => "Agent",
         (Role::System, None, _) => "Notice",
         (Role::System, Some(Level::Warning), _) => "Warning",
         (Role::System, Some(Level::Error), _) => "Error",

@@ -76,6 +76,31 @@ pub fn quiet(text: &str) {
     anstream::eprintln!("{dim}{text}{dim:#}");
 }
 
+/// One key of the person at the terminal. Ctrl-C is Ctrl-C here too.
+pub fn key() -> io::Result<char> {
+    let terminal = dialoguer::console::Term::stderr();
+    loop {
+        if let dialoguer::console::Key::Char(key) = terminal.read_key()? {
+            return Ok(key);
+        }
+    }
+}
+
+/// One line of the person at the terminal.
+pub fn ask_line(before: &str) -> io::Result<String> {
+    let terminal = dialoguer::console::Term::stderr();
+    terminal.write_str(before)?;
+    terminal.read_line()
+}
+
+/// Shows where the next prompt is written.
+pub fn show_prompt() -> io::Result<()> {
+    if stdin_is_a_person() {
+        dialoguer::console::Term::stderr().write_str("› ")?;
+    }
+    Ok(())
+}
+
 /// Why a run failed.
 pub fn failure(failure: &Failure) {
     anstream::eprintln!("{ERROR}error:{ERROR:#} {}", crate::render::clean(&failure.message));

@@ -7,13 +7,13 @@
 pub mod driver;
 pub mod failure;
 mod fuse;
-mod lines;
 mod order;
-mod place;
+pub(super) mod place;
 mod translate;
 mod whole;
 mod wire;
 
+use crate::lines;
 pub use driver::{Outcome, Run, Running, Stop};
 pub use fuse::{Done, Fusion};
 pub use translate::{Told, Translator};

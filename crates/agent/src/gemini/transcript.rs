@@ -16,6 +16,7 @@ mod links;
 mod projects;
 mod replay;
 pub mod rescue;
+pub mod resume;
 mod scan;
 mod seen;
 pub mod store;

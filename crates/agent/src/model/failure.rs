@@ -16,7 +16,7 @@ pub struct Failure {
     pub message: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// True where the same run may succeed when it is tried again.
     pub retryable: bool,
     /// The agent's exit code; none where it was not started, or where a signal ended it.
@@ -32,6 +32,9 @@ pub struct Failure {
     #[serde(skip_serializing_if = "str::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<String>"))]
     pub stderr: Box<str>,
+    /// The code of the JSON-RPC error, where the agent answered with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpc_code: Option<i32>,
     /// What the agent said about it, as it said it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(as = "Option<serde_json::Value>"))]
@@ -47,6 +50,10 @@ pub enum Phase {
     Find,
     /// The agent was started: its arguments, its settings, who is signed in, which folders are trusted.
     Start,
+    /// The agent was asked what it can do.
+    Handshake,
+    /// Somebody had to sign in.
+    Auth,
     /// The model was asked.
     Request,
     /// The model answered.
@@ -71,6 +78,7 @@ impl Failure {
             exit_code: None,
             signal: None,
             http_status: None,
+            rpc_code: None,
             stderr: Box::default(),
             upstream: None,
         }
@@ -79,7 +87,7 @@ impl Failure {
     /// The same with what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into_boxed_str());
         self
     }
 

@@ -2,6 +2,7 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use similar::TextDiff;
 
 /// What a call is about, concluded from the tool's name, its arguments and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,4 +74,18 @@ impl Serialize for Derived {
         }
         map.end()
     }
+}
+
+/// A unified diff of the strings that an edit names. Where in the file they stand is not known here, so the lines are
+/// counted from where the strings begin.
+pub(crate) fn unified(path: &str, before: &str, after: &str) -> String {
+    let line = |text: &str| {
+        if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+    };
+    let (before, after) = (line(before), line(after));
+    TextDiff::from_lines(&before, &after)
+        .unified_diff()
+        .context_radius(3)
+        .header(path, path)
+        .to_string()
 }

@@ -170,6 +170,8 @@ pub enum Role {
 pub enum Agent {
     /// Gemini CLI.
     Gemini,
+    /// Another agent that speaks the Agent Client Protocol.
+    Other,
 }
 
 /// How bad it is.

@@ -97,8 +97,8 @@ impl Found {
     }
 
     fn advice(&self) -> String {
-        let hint = self.missing.as_ref().and_then(|failure| failure.hint.clone());
-        hint.unwrap_or_else(|| self.state.advice().to_owned())
+        let hint = self.missing.as_ref().and_then(|failure| failure.hint.as_deref());
+        hint.unwrap_or_else(|| self.state.advice()).to_owned()
     }
 
     /// Flags, with whether the version found has them.

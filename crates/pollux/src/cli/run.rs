@@ -1,5 +1,7 @@
-//! `pollux run`: one prompt for the agent, headless.
+//! `pollux run`: a prompt for the agent, over ACP or headless.
 
+mod acp;
+mod ask;
 mod claude;
 mod live;
 mod output;
@@ -13,7 +15,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use live::Live;
 use output::Output;
-use pollux_agent::gemini::cli::Cli;
+use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Outcome, Run as Order, Running};
 use pollux_agent::model::{Failure, Mode, Phase, StopReason};
 pub(super) use prompt::duration;
@@ -28,10 +30,11 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The prompt is the argument, or stdin, or both: then stdin comes first.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Headless, the agent can ask nobody. So in the mode `default` the tools that change something are \
-    not there: it only reads.\n\nExamples:\n  pollux run \"what does this project do?\"\n  \
+    after_help = "The agent asks before it changes something: you on a terminal, else what `--permission` says, and \
+    nobody (`deny`) if it says nothing. Headless it can ask nobody: in the mode `default` it only reads.\n\nExamples:\n  pollux run \"what does this project do?\"\n  \
     git diff | pollux run \"review this\" -o json | jq -r .text\n  \
     pollux run --mode auto-edit --resume latest \"now the tests\"\n  \
+    pollux run --interactive \"let us fix the tests\"\n  \
     pollux run --mode yolo -o events \"run the tests\" | jq 'select(.type == \"tool_ended\")'"
 )]
 pub(crate) struct Run {
@@ -76,9 +79,21 @@ pub(crate) struct Run {
     /// The agent's program
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
-    /// How to talk to the agent
-    #[arg(long, value_enum, default_value_t = Via::Headless, hide_default_value = true)]
-    via: Via,
+    /// Another agent: a command that speaks the Agent Client Protocol on its stdin and stdout
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["agent_path", "session_id", "include", "allow_tool", "extra_arg"])]
+    agent_command: Option<String>,
+    /// How to talk to the agent; acp where it can
+    #[arg(long, value_enum)]
+    via: Option<Via>,
+    /// Who answers when the agent asks, over ACP
+    #[arg(long, value_enum)]
+    permission: Option<acp::Permission>,
+    /// Rules for `--permission rules`
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// Keep the session for more prompts: the lines of the terminal, or of stdin
+    #[arg(long, short)]
+    interactive: bool,
     /// What to print
     #[arg(long, short, value_enum, default_value_t = Format::Text, hide_default_value = true)]
     output: Format,
@@ -115,33 +130,111 @@ pub(super) fn run(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 async fn drive(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
-    if args.via == Via::Acp {
-        report::note("note: `--via acp` is not there yet: the run is headless");
-    }
+    acp::check(&args)?;
     let cwd = args.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
+    let here = Here { args: &args, cwd: &cwd, config };
     let mut output = Output::new(args.output, &cwd, args.mode);
+    let prompt = first_prompt(&args)?;
+    let outcome = match agent(&args, config).await? {
+        Ok((Via::Acp, cli)) => acp::drive(here, prompt, cli, &mut output).await?,
+        Ok((Via::Headless, cli)) => {
+            headless(here, prompt.unwrap_or_default(), cli, &mut output).await?
+        }
+        Err(failure) => not_started(failure),
+    };
+    output.end(&outcome)?;
+    Ok(exit(&outcome))
+}
+
+/// What is asked for, where, and in which environment.
+#[derive(Clone, Copy)]
+struct Here<'a> {
+    args: &'a Run,
+    cwd: &'a Path,
+    config: &'a Config,
+}
+
+/// The first prompt; none where it is the first line of a session that is kept.
+fn first_prompt(args: &Run) -> anyhow::Result<Option<String>> {
+    if args.interactive {
+        return Ok(args.prompt.clone().filter(|prompt| prompt != "-"));
+    }
     let prompt = prompt::read(args.prompt.as_deref())?;
     if prompt.trim().is_empty() && args.attach.is_empty() {
         return Err(prompt::none());
     }
-    let started = start(&args, prompt, &cwd, config).await?;
-    let (outcome, kept) = match started {
-        Ok((mut running, kept)) => {
-            if args.mode == Mode::Default && args.output == Format::Text {
-                report::quiet(
-                    "mode default: the agent can only read; `--mode auto-edit` or `yolo` lets it act",
-                );
+    Ok(Some(prompt))
+}
+
+/// The agent, and how to talk to it: over ACP where it can, unless something is wanted that only headless has.
+async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Option<Cli>), Failure>> {
+    if args.agent_command.is_some() {
+        return match args.via {
+            Some(Via::Headless) => {
+                let message = "`--agent-command` is an agent that speaks ACP".to_owned();
+                Err(refused("only_acp", message, "leave `--via headless` out"))
             }
-            tell(&mut running, &mut output).await?;
-            (running.outcome().await, kept)
-        }
-        Err(failure) => (not_started(failure), None),
-    };
-    if let Some(kept) = kept {
-        kept.settle(config);
+            _ => Ok(Ok((Via::Acp, None))),
+        };
     }
-    output.end(&outcome)?;
-    Ok(exit(&outcome))
+    let mut search = config.search.clone();
+    search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+    let cache = config.cache.join("agents.json");
+    let cli = match Cli::find(&search, Some(&cache)).await {
+        Ok(cli) => cli,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let acp_only = args.interactive || args.permission.is_some() || args.rules.is_some();
+    let has_acp = cli.version.is_some_and(|version| version >= ACP) && args.session_id.is_none();
+    let via = match args.via {
+        Some(via) => via,
+        None if acp_only || has_acp => Via::Acp,
+        None => Via::Headless,
+    };
+    match via {
+        Via::Acp if args.session_id.is_some() => {
+            let message = "over ACP the agent chooses the id of a new session".to_owned();
+            Err(refused(
+                "only_headless",
+                message,
+                "use `--via headless`, or leave `--session-id` out",
+            ))
+        }
+        Via::Headless if acp_only => {
+            let message = "headless the agent can ask nobody, and has one prompt".to_owned();
+            let hint = "`--interactive`, `--permission` and `--rules` need `--via acp`";
+            Err(refused("only_acp", message, hint))
+        }
+        via => Ok(Ok((via, Some(cli)))),
+    }
+}
+
+/// Since this version of Gemini CLI its ACP has all that a run needs: modes, models, `session/load`.
+const ACP: Version = Version::new(0, 34, 0);
+
+async fn headless(
+    here: Here<'_>,
+    prompt: String,
+    cli: Option<Cli>,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let Here { args, cwd, config } = here;
+    let Some(cli) = cli else { return Ok(Outcome::default()) };
+    let (mut running, kept) = match start(args, prompt, cwd, config, cli).await? {
+        Ok(started) => started,
+        Err(failure) => return Ok(not_started(failure)),
+    };
+    if args.mode == Mode::Default && args.output == Format::Text {
+        report::quiet(
+            "mode default: the agent can only read; `--mode auto-edit` or `yolo` lets it act",
+        );
+    }
+    tell(&mut running, output).await?;
+    let outcome = running.outcome().await;
+    if let Some(kept) = kept {
+        kept.settle();
+    }
+    Ok(outcome)
 }
 
 /// Passes the events on until there are no more. Ctrl-C once asks the agent to stop, twice ends it.
@@ -177,20 +270,14 @@ async fn tell(running: &mut Running, output: &mut Output) -> anyhow::Result<()> 
     }
 }
 
-/// Finds the agent and starts it. What the rules turn down is an error; what fails is told like any other failure.
+/// Starts the agent. What the rules turn down is an error; what fails is told like any other failure.
 async fn start(
     args: &Run,
     prompt: String,
     cwd: &Path,
     config: &Config,
+    cli: Cli,
 ) -> anyhow::Result<Result<(Running, Option<resume::Kept>), Failure>> {
-    let mut search = config.search.clone();
-    search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
-    let cache = config.cache.join("agents.json");
-    let cli = match Cli::find(&search, Some(&cache)).await {
-        Ok(cli) => cli,
-        Err(failure) => return Ok(Err(failure)),
-    };
     let mut config = config.clone();
     let mut order = Order::new(prompt).mode(args.mode).cwd(cwd);
     for (name, value) in &args.env {
@@ -227,9 +314,15 @@ async fn start(
         None => None,
     };
     if let Some(kept) = &kept {
-        order = order.resume(&kept.id, &kept.file);
+        order = order.resume(&kept.resume.id, &kept.resume.file);
     }
     Ok(order.start().await.map(|running| (running, kept)))
+}
+
+/// A run that was ended at once.
+fn cancelled() -> Outcome {
+    let failure = Failure::new(Phase::Cancelled, "cancelled", "the run was cancelled");
+    Outcome { stop_reason: Some(StopReason::Cancelled), error: Some(failure), ..Outcome::default() }
 }
 
 fn not_started(failure: Failure) -> Outcome {

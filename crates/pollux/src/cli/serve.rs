@@ -6,7 +6,7 @@ use super::session::runtime;
 use crate::api::{Health, Projects, Trust};
 use crate::client::Client;
 use crate::config::Config;
-use crate::daemon::hub::agent::Agents;
+use crate::daemon::hub::agent::{Agents, Gemini};
 use crate::daemon::instance::{Daemon, Place, Surroundings, Told};
 use crate::report;
 use crate::trouble::Trouble;
@@ -121,11 +121,18 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
     }
     report::journal(background);
     let home = config.gemini.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+    let gemini = Gemini {
+        cli: None,
+        search: config.search.clone(),
+        home,
+        aside: config.data.join("rescued"),
+        env: Vec::new(),
+    };
     let around = Surroundings {
         place: Place::new(&config.data),
         gemini: config.gemini.clone(),
         index: Some(super::sessions::index_path(config)),
-        agents: Agents::gemini(config.search.clone(), home),
+        agents: Agents::gemini(gemini),
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().worker_threads(2).build()?;

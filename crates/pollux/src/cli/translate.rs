@@ -4,17 +4,21 @@ use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::ValueEnum;
+use pollux_agent::acp::recorded;
+use pollux_agent::gemini::acp::Quirks;
 use pollux_agent::gemini::stream::{self, Translator};
 use pollux_agent::gemini::transcript::{events, text};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  pollux translate --from session ~/.gemini/tmp/shop/chats/session-2026-11-15T17-55-1f9cc522.jsonl\n  \
-    pollux translate --from stream-json run.jsonl --session session.jsonl"
+    pollux translate --from stream-json run.jsonl --session session.jsonl\n  \
+    pollux translate --from acp conversation.jsonl"
 )]
 pub(crate) struct Translate {
     /// What the file is a recording of
@@ -33,6 +37,8 @@ enum From {
     Session,
     /// What a run with `--output-format stream-json` printed
     StreamJson,
+    /// A conversation over ACP: `{"dir":"out"|"in","t":seconds,"msg":{…}}` on each line
+    Acp,
 }
 
 pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
@@ -45,6 +51,11 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
             }
         }
         From::StreamJson => stream(&bytes, args.session.as_deref(), &mut out)?,
+        From::Acp => {
+            for event in recorded(&text(&bytes), Arc::new(Quirks::default())) {
+                report::line(&mut out, &event)?;
+            }
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! All sessions: started, resumed, found in files, listed, opened.
 
+mod acp;
 pub mod agent;
 mod files;
 mod headless;
@@ -81,7 +82,7 @@ impl Hub {
             let start: Option<Wanted> =
                 row.start.as_deref().and_then(|start| serde_json::from_str(start).ok());
             let mut summary = row.summary;
-            let torn = start.is_some() && is_torn(summary.status);
+            let torn = start.is_some() && is_torn(&summary);
             left_behind(&mut summary);
             let id = summary.id.clone();
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
@@ -383,9 +384,13 @@ impl Hub {
 }
 
 /// True where the daemon ended in the middle of something.
-fn is_torn(status: SessionStatus) -> bool {
-    use SessionStatus::{Starting, Waiting, Working};
-    matches!(status, Starting | Working | Waiting)
+fn is_torn(summary: &Summary) -> bool {
+    match summary.status {
+        SessionStatus::Exited => false,
+        // No process lives between two prompts.
+        SessionStatus::Idle | SessionStatus::Error => summary.driver != Some(Driver::Headless),
+        _ => true,
+    }
 }
 
 /// The daemon that wrote this is gone, and with it what it held.

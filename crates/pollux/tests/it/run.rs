@@ -118,11 +118,19 @@ fn a_failure_is_typed_in_every_format() {
         assert!(stderr(&ran).contains("API key not valid"), "{format}: {}", stderr(&ran));
         assert!(stderr(&ran).contains("HTTP 401") && stderr(&ran).contains("hint:"));
     }
-    let ran = place.run("error-401", &["use a bad key", "-o", "json"]);
-    let error = serde_json::from_str::<Value>(&stdout(&ran)).unwrap()["error"].clone();
-    assert_eq!((&error["phase"], &error["code"]), (&"request".into(), &"not_allowed".into()));
-    assert_eq!((&error["exit_code"], &error["http_status"]), (&145.into(), &401.into()));
-    assert_eq!(error["upstream"]["type"], "result");
+    for via in ["headless", "acp"] {
+        let ran = place.run("error-401", &["use a bad key", "-o", "json", "--via", via]);
+        let error = serde_json::from_str::<Value>(&stdout(&ran)).unwrap()["error"].clone();
+        assert_eq!((&error["phase"], &error["code"]), (&"request".into(), &"not_allowed".into()));
+        assert_eq!(error["http_status"], 401, "{via}");
+        if via == "headless" {
+            assert_eq!(error["exit_code"], 145);
+            assert_eq!(error["upstream"]["type"], "result");
+        } else {
+            assert_eq!(error["rpc_code"], 401);
+            assert_eq!(error["upstream"]["code"], 401);
+        }
+    }
     let ran = place.run("error-401", &["use a bad key", "-o", "claude"]);
     let last = lines(&ran).pop().unwrap();
     assert_eq!((&last["type"], &last["is_error"]), (&"result".into(), &true.into()));

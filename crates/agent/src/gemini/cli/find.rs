@@ -22,6 +22,8 @@ pub struct Search {
     pub path: Option<OsString>,
     /// The user's home.
     pub home: Option<PathBuf>,
+    /// The file of settings for the whole machine that `GEMINI_CLI_SYSTEM_SETTINGS_PATH` names.
+    pub settings: Option<PathBuf>,
 }
 
 /// Below the home. A star is any one name; of several the last in order is taken, which is the newest Node.
@@ -91,6 +93,7 @@ impl Search {
             variable: some("GEMINI_CLI_PATH").map(PathBuf::from),
             path: some("PATH"),
             home: some("HOME").map(PathBuf::from),
+            settings: some("GEMINI_CLI_SYSTEM_SETTINGS_PATH").map(PathBuf::from),
         }
     }
 

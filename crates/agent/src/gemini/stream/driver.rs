@@ -5,7 +5,8 @@ mod work;
 use super::super::cli::{Cli, Search};
 use super::order::Order;
 use super::place::Place;
-use crate::model::{Event, Failure, Message, Mode, Phase, StopReason, Text, Usage};
+pub use crate::model::Outcome;
+use crate::model::{Event, Failure, Mode, Phase};
 use crate::process::Program;
 use std::ffi::OsString;
 use std::io;
@@ -264,29 +265,6 @@ impl Stop {
     pub fn kill(&self) {
         self.kill.cancel();
     }
-}
-
-/// What came of a run.
-#[derive(Debug, Clone, Default)]
-pub struct Outcome {
-    /// The session, where there was one.
-    pub session_id: Option<String>,
-    /// The file of the session, where it was found.
-    pub session_file: Option<PathBuf>,
-    /// All that the model said in its answers, with an empty line between two of them.
-    pub text: String,
-    /// The messages of this run.
-    pub messages: Vec<Message<'static>>,
-    /// The tokens of this run, as the CLI counts: what nobody sees is counted too.
-    pub usage: Usage,
-    /// The model that answered last.
-    pub model: Option<Text<'static>>,
-    /// Why it ended; nothing where the driver itself broke.
-    pub stop_reason: Option<StopReason>,
-    /// How often the model was asked.
-    pub turns: u64,
-    /// What went wrong.
-    pub error: Option<Failure>,
 }
 
 impl Running {

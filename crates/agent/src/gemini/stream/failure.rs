@@ -80,7 +80,7 @@ fn answer(error: Option<&str>) -> Failure {
         .retryable()
 }
 
-fn lost(message: &str) -> Failure {
+pub(in crate::gemini) fn lost(message: &str) -> Failure {
     Failure::new(Phase::Response, "connection_lost", plain(message))
         .hint("the connection to the model broke while it answered; try again")
         .retryable()
@@ -155,7 +155,7 @@ fn by_code(end: &End<'_>) -> Option<Failure> {
     })
 }
 
-fn signed_out() -> Failure {
+pub(in crate::gemini) fn signed_out() -> Failure {
     Failure::new(Phase::Start, "not_signed_in", "Gemini CLI is not signed in")
         .hint("set GEMINI_API_KEY, or run `gemini` once and choose how to sign in")
 }
@@ -166,7 +166,7 @@ fn turns() -> Failure {
 }
 
 /// What the answer of the model's server means.
-fn by_status(status: u16, message: &str) -> Failure {
+pub(in crate::gemini) fn by_status(status: u16, message: &str) -> Failure {
     let message = plain(message);
     let failure = match status {
         400 => Failure::new(Phase::Request, "bad_request", message),
@@ -203,7 +203,7 @@ fn status_of_exit(code: Option<i32>) -> Option<u16> {
 }
 
 /// The HTTP status that a message tells of.
-fn status_in(message: &str) -> Option<u16> {
+pub(in crate::gemini) fn status_in(message: &str) -> Option<u16> {
     let number = |after: &str| {
         let digits: String = after.trim_start().chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|status| (400..600).contains(status))
@@ -218,7 +218,7 @@ fn status_in(message: &str) -> Option<u16> {
 }
 
 /// A message without the wrapping of the CLI and, where it is JSON, without that of the server.
-fn plain(message: &str) -> String {
+pub(in crate::gemini) fn plain(message: &str) -> String {
     let message = without_colour(message);
     let inner = message.trim().strip_prefix("[API Error: ");
     let inner = inner.and_then(|rest| rest.rsplit_once(']').map(|(inner, _)| inner));

@@ -51,6 +51,8 @@ pub struct Fusion {
     /// The same, made of the stream alone.
     assembly: Assembly,
     retries: u64,
+    /// The stream tells thoughts by itself.
+    thinks: bool,
 }
 
 /// What the stream showed of one answer of the model.
@@ -64,6 +66,22 @@ struct Turn {
 }
 
 impl Fusion {
+    /// For a stream that tells thoughts by itself, as ACP does.
+    pub fn thinking() -> Self {
+        Self { thinks: true, ..Self::default() }
+    }
+
+    /// True where the stream has shown what the session file does not have yet.
+    pub fn is_behind(&self) -> bool {
+        let ended = |(id, ended): (&String, &bool)| *ended && !self.completed.contains(id);
+        let unheard = |turn: &Turn| {
+            let shown = plain(&turn.text);
+            let heard = |kept: &String| !kept.is_empty() && shown.ends_with(kept.as_str());
+            !shown.is_empty() && !self.kept.iter().any(heard)
+        };
+        self.calls.iter().any(ended) || self.turns.iter().any(unheard)
+    }
+
     /// Takes an event of the stream.
     pub fn stream(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
         match &event.kind {
@@ -162,6 +180,9 @@ impl Fusion {
         });
         for thought in thoughts.skip(told.0) {
             told.0 += 1;
+            if self.thinks {
+                continue;
+            }
             out.push(fact(EventKind::TextGrew {
                 part: Part::Thinking,
                 text: thought.clone().into_owned(),

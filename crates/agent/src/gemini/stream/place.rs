@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The session file of a run, as far as it is known.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(in crate::gemini) struct Place {
     gemini: PathBuf,
     id: Option<String>,
     follow: Option<Follow>,
@@ -19,12 +19,12 @@ pub(super) struct Place {
 
 impl Place {
     /// A run that starts a session.
-    pub(super) fn new(gemini: PathBuf) -> Self {
+    pub(in crate::gemini) fn new(gemini: PathBuf) -> Self {
         Self { gemini, id: None, follow: None, known: HashSet::new() }
     }
 
     /// A run that goes on with a session: what is in its file is not of this run.
-    pub(super) fn resumed(gemini: PathBuf, file: &Path) -> Self {
+    pub(in crate::gemini) fn resumed(gemini: PathBuf, file: &Path) -> Self {
         let mut follow = Follow::new(file);
         follow.skip_existing();
         let bytes = fs::read(file).unwrap_or_default();
@@ -35,17 +35,17 @@ impl Place {
     }
 
     /// The stream has told the id.
-    pub(super) fn is(&mut self, id: &str) {
+    pub(in crate::gemini) fn is(&mut self, id: &str) {
         self.id.get_or_insert_with(|| id.to_owned());
     }
 
     /// Where the file is, if it was found.
-    pub(super) fn path(&self) -> Option<&Path> {
+    pub(in crate::gemini) fn path(&self) -> Option<&Path> {
         self.follow.as_ref().map(Follow::path)
     }
 
     /// What is new in the file. It is looked for if it has not been found yet.
-    pub(super) fn poll(&mut self) -> Vec<Event<'static>> {
+    pub(in crate::gemini) fn poll(&mut self) -> Vec<Event<'static>> {
         if self.follow.is_none() {
             let found = self.id.as_deref().and_then(|id| find(&self.gemini, id));
             self.follow = found.map(Follow::new);
@@ -75,7 +75,7 @@ impl Place {
 }
 
 /// The newest file whose name bears the beginning of an id: the CLI names files so.
-pub(super) fn find(gemini: &Path, id: &str) -> Option<PathBuf> {
+pub(in crate::gemini) fn find(gemini: &Path, id: &str) -> Option<PathBuf> {
     let short: String = id.chars().take(8).collect();
     let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
     let projects = fs::read_dir(gemini.join("tmp")).ok()?.flatten();

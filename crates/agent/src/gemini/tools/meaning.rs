@@ -2,9 +2,8 @@
 
 use super::{Category, category, shell};
 use crate::gemini::loose::loose_object;
-use crate::model::{Change, Derived, Meaning, Text};
+use crate::model::{Change, Derived, Meaning, Text, unified};
 use serde_json::value::RawValue;
-use similar::TextDiff;
 
 const PARAMETERS: &str = "tool_use.parameters";
 const OUTPUT: &str = "tool_result.output";
@@ -163,19 +162,6 @@ fn about(name: &str, json: Option<&RawValue>, from: &'static str) -> Option<Mean
         }
         _ => None,
     }
-}
-
-/// A unified diff of the strings that an edit names. Where in the file they stand is not known here, so the lines are
-/// counted from where the strings begin.
-fn unified(path: &str, before: &str, after: &str) -> String {
-    let line =
-        |text: &str| if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    let (before, after) = (line(before), line(after));
-    TextDiff::from_lines(&before, &after)
-        .unified_diff()
-        .context_radius(3)
-        .header(path, path)
-        .to_string()
 }
 
 /// A text that looks like a unified diff: a heuristic, and labelled as one.

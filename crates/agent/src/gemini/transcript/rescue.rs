@@ -34,7 +34,7 @@ pub fn rescue(session: &Session, aside: &Path) -> io::Result<Rescued> {
 
 /// Copies a file under its own name, or under one with a number where that is taken by something else, and makes sure
 /// that the copy is what the file is.
-fn copy_to(file: &Path, directory: &Path) -> io::Result<PathBuf> {
+pub(super) fn copy_to(file: &Path, directory: &Path) -> io::Result<PathBuf> {
     let bytes = fs::read(file)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let numbered = (1..).map(|number| format!("{name}.{number}"));

@@ -32,7 +32,7 @@ impl Claude {
     pub(super) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<()> {
         match &event.kind {
             EventKind::SessionStarted { session_id, model, .. }
-                if event.source == Source::Stream =>
+                if matches!(event.source, Source::Stream | Source::Acp) =>
             {
                 let model = model.as_ref().map(ToString::to_string);
                 self.begin(&session_id.to_str(), model.as_deref().unwrap_or("auto"))

@@ -38,6 +38,23 @@ pub(super) fn read(argument: Option<&str>) -> anyhow::Result<String> {
     })
 }
 
+/// The next prompt of a session that goes on: the next line that says something; none at the end of stdin.
+pub(super) async fn next() -> anyhow::Result<Option<String>> {
+    let line = || -> io::Result<Option<String>> {
+        loop {
+            report::show_prompt()?;
+            let mut line = String::new();
+            if io::stdin().read_line(&mut line)? == 0 {
+                return Ok(None);
+            }
+            if !line.trim().is_empty() {
+                return Ok(Some(line.trim_end().to_owned()));
+            }
+        }
+    };
+    Ok(tokio::task::spawn_blocking(line).await??)
+}
+
 /// Nobody has said anything.
 pub(super) fn none() -> anyhow::Error {
     let hint = "give it as an argument, or on stdin";

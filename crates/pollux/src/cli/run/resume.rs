@@ -1,29 +1,46 @@
-//! Going on with a session without losing it.
-//!
-//! From 0.47 on a resumed session is deleted by the next start of the CLI, together with the stub that the resume has
-//! left; resumed in the minute in which it was made, it loses what its messages held. So a copy is kept first, the
-//! minute is waited for, and the stub is moved out of the CLI's sight.
+//! Going on with a session without losing it: the session that is meant, and what a headless run does for its safety.
+//! ACP does the same by itself (`pollux_agent::gemini::acp`).
 
 use super::refused;
 use crate::cli::sessions::catalog::Catalog;
 use crate::config::Config;
 use crate::report;
+use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::transcript::rescue::rescue;
-use pollux_agent::gemini::transcript::store::{Kind, Risk};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use pollux_agent::gemini::transcript::resume::Guard;
+use pollux_agent::gemini::transcript::store::Kind;
+use std::path::Path;
 
 /// Since this version the names of session files that fall into one minute clash.
 const CLASHES: Version = Version::new(0, 39, 0);
 
-/// A session that is gone on with.
+/// The session that is meant by an id, the beginning of one, or `latest` of this project.
+pub(super) fn find(wanted: &str, cwd: &Path, config: &Config) -> anyhow::Result<Resume> {
+    let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
+    let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
+    let session = catalog.find(wanted)?;
+    if session.kind != Kind::Main {
+        let message = format!("the session `{}` cannot be gone on with", session.id);
+        return Err(refused("not_resumable", message, "nobody has said anything in it"));
+    }
+    let aside = config.data.join("rescued");
+    // A stub of an earlier resume would have the next start delete the session.
+    rescue(session, &aside)?;
+    let resume = Resume { id: session.id.clone(), file: session.file.path.clone(), aside };
+    if Guard::new(&resume.file, &resume.aside)?.is_of_this_minute() {
+        report::quiet(
+            "the session was made in this very minute; going on with it now would damage it: waiting",
+        );
+    }
+    Ok(resume)
+}
+
+/// A session that is gone on with headless.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) id: String,
-    pub(super) file: PathBuf,
-    gemini: PathBuf,
-    cwd: PathBuf,
+    pub(super) resume: Resume,
+    guard: Guard,
 }
 
 impl Kept {
@@ -34,52 +51,18 @@ impl Kept {
         config: &Config,
         cli: &Cli,
     ) -> anyhow::Result<Self> {
-        let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
-        let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
-        let session = catalog.find(wanted)?;
-        if session.kind != Kind::Main {
-            let message = format!("the session `{}` cannot be gone on with", session.id);
-            return Err(refused("not_resumable", message, "nobody has said anything in it"));
-        }
-        rescue(session, &config.data.join("rescued"))?;
-        let kept = Self {
-            id: session.id.clone(),
-            file: session.file.path.clone(),
-            gemini: config.gemini.clone(),
-            cwd: cwd.to_path_buf(),
-        };
+        let resume = find(wanted, cwd, config)?;
+        let guard = Guard::new(&resume.file, &resume.aside)?;
         if cli.at_least(CLASHES) {
-            kept.wait_for_the_next_minute().await;
+            guard.wait().await;
         }
-        Ok(kept)
-    }
-
-    async fn wait_for_the_next_minute(&self) {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let minute = |now: jiff::Timestamp| now.strftime("session-%Y-%m-%dT%H-%M-").to_string();
-        let mut told = false;
-        while name.starts_with(&minute(jiff::Timestamp::now())) {
-            if !told {
-                report::quiet(
-                    "the session was made in this very minute; going on with it now would damage it: waiting",
-                );
-                told = true;
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+        Ok(Self { resume, guard })
     }
 
     /// The run is over: takes away what would make the next start of the CLI delete the session.
-    pub(super) fn settle(&self, config: &Config) {
-        let here = Config { cwd: self.cwd.clone(), gemini: self.gemini.clone(), ..config.clone() };
-        let catalog = Catalog::read(&here);
-        let at_risk = catalog
-            .sessions
-            .iter()
-            .find(|session| session.id == self.id && matches!(session.risk, Some(Risk::Stub(_))));
-        let Some(session) = at_risk else { return };
-        if let Err(error) = rescue(session, &config.data.join("rescued")) {
-            let advice = format!("`pollux sessions rescue {}`", self.id);
+    pub(super) fn settle(&self) {
+        if let Err(error) = self.guard.move_stubs() {
+            let advice = format!("`pollux sessions rescue {}`", self.resume.id);
             report::warn(&format!("the session is at risk ({error}): {advice}"));
         }
     }

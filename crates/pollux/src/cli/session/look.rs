@@ -40,7 +40,9 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
     head(&summary).write(&mut out, report::width().or(Some(120)))?;
     for recorded in &page.messages {
         let message: Value = serde_json::from_str(recorded.message.get())?;
-        writeln!(out, "\n{}", said(&message))?;
+        if message["meta"] != true {
+            writeln!(out, "\n{}", said(&message))?;
+        }
     }
     for open in &summary.questions {
         let question: Value = serde_json::from_str(open.question.get())?;

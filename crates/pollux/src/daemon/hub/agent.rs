@@ -1,12 +1,13 @@
 //! An agent that lives: events come out of it, orders go into it, whichever driver it has.
 
-use super::headless;
+use super::{acp, headless};
 use crate::api::{Begin, Driver};
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::Search;
-use pollux_agent::model::{Event, Failure, Mode};
+use pollux_agent::gemini::cli::{Cli, Search};
+use pollux_agent::model::{Event, Failure, Mode, Phase};
 use pollux_agent::session::Order;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,12 +64,37 @@ impl Wanted {
     pub fn new(begin: &Begin, agent_id: Option<String>) -> Self {
         Self {
             id: uuid::Uuid::new_v4().to_string(),
-            driver: begin.driver.unwrap_or(Driver::Headless),
+            driver: begin.driver.unwrap_or(Driver::Acp),
             cwd: begin.cwd.clone(),
             mode: begin.mode.unwrap_or_default(),
             model: begin.model.clone(),
             agent_id,
             file: None,
+        }
+    }
+}
+
+/// Where Gemini CLI is, and what it is given.
+#[derive(Debug, Clone)]
+pub struct Gemini {
+    /// The CLI; where there is none it is looked for.
+    pub cli: Option<Cli>,
+    /// Where it is looked for.
+    pub search: Search,
+    /// The home that holds its directory `.gemini`.
+    pub home: PathBuf,
+    /// Where copies of sessions are kept that are gone on with.
+    pub aside: PathBuf,
+    /// More variables for it.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+impl Gemini {
+    /// The CLI, which is looked for where it is not known.
+    pub(super) async fn cli(&self) -> Result<Cli, Failure> {
+        match &self.cli {
+            Some(cli) => Ok(cli.clone()),
+            None => Cli::find(&self.search, None).await,
         }
     }
 }
@@ -93,14 +119,20 @@ impl fmt::Debug for Agents {
 }
 
 impl Agents {
-    /// Gemini CLI, as it is found on this machine.
-    pub fn gemini(search: Search, home: PathBuf) -> Self {
-        let at = home.clone();
+    /// Gemini CLI.
+    pub fn gemini(gemini: Gemini) -> Self {
+        let home = Some(gemini.home.clone());
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
-            let (search, home) = (search.clone(), home.clone());
-            Box::pin(async move { headless::start(wanted, search, home).await })
+            let gemini = gemini.clone();
+            Box::pin(async move {
+                match wanted.driver {
+                    Driver::Headless => headless::start(wanted, gemini).await,
+                    Driver::Acp => acp::start(wanted, gemini).await,
+                    Driver::Terminal => Err(no_such(wanted.driver)),
+                }
+            })
         };
-        Self { start: Arc::new(start), home: Some(at), drivers: vec![Driver::Headless] }
+        Self { start: Arc::new(start), home, drivers: vec![Driver::Acp, Driver::Headless] }
     }
 
     /// Agents of one's own.
@@ -117,4 +149,9 @@ impl Agents {
     pub async fn start(&self, wanted: Wanted) -> Result<Agent, Failure> {
         (self.start)(wanted).await
     }
+}
+
+fn no_such(driver: Driver) -> Failure {
+    let message = format!("the daemon has no driver {driver:?} yet");
+    Failure::new(Phase::Start, "no_such_driver", message).hint("use `--driver acp`")
 }

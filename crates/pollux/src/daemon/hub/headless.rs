@@ -1,12 +1,14 @@
 //! A session of headless runs: one process for each prompt, each going on with the session of the one before.
 
-use super::agent::{Agent, Events, Orders, Wanted};
+use super::acp::no_file;
+use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::{Cli, Search, Version};
+use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Run, Running, Stop};
 use pollux_agent::gemini::transcript::store;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
 use pollux_agent::session::Order;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -23,6 +25,7 @@ struct Headless {
     wanted: Wanted,
     cli: Cli,
     home: PathBuf,
+    env: Vec<(OsString, OsString)>,
     running: Option<Running>,
     stop: Option<Stop>,
     over: bool,
@@ -33,12 +36,13 @@ struct Headless {
 struct Control(mpsc::Sender<(Order, Told)>);
 
 /// A session whose agent is started with the first prompt.
-pub(super) async fn start(wanted: Wanted, search: Search, home: PathBuf) -> Result<Agent, Failure> {
-    let cli = Cli::find(&search, None).await?;
+pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
+    let cli = gemini.cli().await?;
+    let Gemini { home, env, .. } = gemini;
     let (control, orders) = mpsc::channel(WAITING);
     let resumed = wanted.file.is_some();
     let (running, stop, over) = (None, None, false);
-    let events = Headless { orders, wanted, cli, home, running, stop, over, resumed };
+    let events = Headless { orders, wanted, cli, home, env, running, stop, over, resumed };
     Ok(Agent { events: Box::new(events), orders: Arc::new(Control(control)), ready: true })
 }
 
@@ -155,6 +159,9 @@ impl Headless {
             // Said out loud: the settings of a repository name another one for those who say nothing.
             run = run.extra_arg("--approval-mode=default");
         }
+        for (name, value) in &self.env {
+            run = run.env(name, value);
+        }
         if let Some(model) = &self.wanted.model {
             run = run.model(model);
         }
@@ -187,10 +194,4 @@ fn ended() -> Event<'static> {
 pub(super) fn file_of(home: &Path, id: &str) -> Option<PathBuf> {
     let listing = store::list(&home.join(".gemini"), &[], None, &|_, _| {});
     listing.sessions.into_iter().find(|session| session.id == id).map(|session| session.file.path)
-}
-
-fn no_file(id: &str) -> Failure {
-    let message = format!("the file of the session {id} is gone");
-    let hint = format!("write it back: `pollux sessions restore {id}`");
-    Failure::new(Phase::Start, "no_session_file", message).hint(hint)
 }

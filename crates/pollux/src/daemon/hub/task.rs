@@ -146,6 +146,7 @@ impl Task {
                 Box::pin(async move { agents.start(wanted).await })
             });
         let mut pump: Option<Pump> = None;
+        let mut ending: Option<tokio::time::Instant> = None;
         loop {
             let wait = self.wait();
             let woke = tokio::select! {
@@ -161,6 +162,10 @@ impl Task {
                 } } => Woke::Heard(heard),
                 Some((order, outcome)) = self.ordered.next() => Woke::Ordered(order, outcome),
                 () = tokio::time::sleep(wait) => Woke::Time,
+                () = async { match ending {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                } } => Woke::Heard(Vec::new()),
             };
             match woke {
                 Woke::Stop | Woke::Ask(None) => break,
@@ -174,16 +179,16 @@ impl Task {
                 Woke::Started(Ok(agent)) => pump = Some(self.started(agent).await),
                 Woke::Started(Err(failure)) => self.not_started(&failure).await,
                 Woke::Heard(events) if events.is_empty() => {
-                    pump = None;
+                    (pump, ending) = (None, None);
                     self.gone().await;
                 }
                 Woke::Heard(events) => self.heard(events).await,
                 Woke::Ordered(order, outcome) => {
-                    let stopped = order == Order::Stop;
-                    self.delivered(&order, outcome).await;
-                    if stopped && pump.take().is_some() {
-                        self.gone().await;
+                    if order == Order::Stop {
+                        // It says its last words and ends; one that does not is ended.
+                        ending = Some(tokio::time::Instant::now() + GRACE);
                     }
+                    self.delivered(&order, outcome).await;
                 }
                 Woke::Time => {
                     let effects = self.session.tick(self.clock.now());
@@ -369,8 +374,23 @@ impl Task {
         }
     }
 
+    /// What the agent says. Where it has rewritten its history, it may have given old messages new ids, of which only
+    /// the file tells: they are recorded in their place, before what comes next.
     async fn heard(&mut self, events: Vec<Event<'static>>) {
-        self.record(events, None).await;
+        let mut part = Vec::new();
+        for event in events {
+            let rewritten = is_rewritten(&event);
+            part.push(event);
+            if rewritten {
+                self.record(std::mem::take(&mut part), None).await;
+                self.follow = None;
+                self.look().await;
+                self.follow = None;
+            }
+        }
+        if !part.is_empty() {
+            self.record(part, None).await;
+        }
     }
 
     async fn delivered(&mut self, order: &Order, outcome: Result<(), Failure>) {
@@ -482,6 +502,13 @@ impl Task {
         }
         self.feed.set_summary(self.summary.clone());
     }
+}
+
+fn is_rewritten(event: &Event<'_>) -> bool {
+    let from_file = event.source == Source::SessionFile;
+    let gone =
+        matches!(&event.kind, EventKind::HistoryRewritten { removed, .. } if !removed.is_empty());
+    from_file && gone
 }
 
 type Accepted = (String, Command, Reply);

@@ -1,6 +1,7 @@
 //! The tables. `user_version` counts the steps that were taken.
 
 use rusqlite::{Connection, OpenFlags};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,6 +71,9 @@ CREATE TABLE projects (path TEXT PRIMARY KEY) WITHOUT ROWID;
 
 /// Opens the database for the one who writes, and takes the steps that are missing.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
+    // Nobody else's business; what SQLite puts beside it has the same permissions.
+    let made = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    drop(made);
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     // Killed at any moment, a transaction is there or is not. What was on disk before stays, also without power; the

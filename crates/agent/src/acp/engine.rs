@@ -1,0 +1,493 @@
+//! The task that owns an agent: its lines, the orders of whoever holds it, and the clock, in one loop.
+
+mod asks;
+mod live;
+
+use super::about::{About, Opened};
+use super::agent::{Open, Order, Ready, Reply, WAITING, What};
+use super::config::{Config, Step};
+use super::connection::{Connection, Did, Heard};
+use super::wire::{Frame, Json, Params, RpcError, object, text};
+use super::wrong::{self, Ended};
+use crate::model::{Event, EventKind, Failure, Level, Mode, Source};
+use live::Live;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::{HashMap, VecDeque};
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// The version of the protocol that we speak.
+const PROTOCOL: u32 = 1;
+/// How often what is beside the protocol is looked at while the agent works. A look costs a `stat`.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the agent's output may stay open when it is gone: something that it started may hold it.
+const HELD: Duration = Duration::from_millis(300);
+/// How long the agent may live when its output is closed.
+const CLOSED: Duration = Duration::from_secs(5);
+/// How many updates of a session that is being opened are kept until it is.
+const EARLY: usize = 256;
+/// How long the replay of a loaded session may take.
+const REPLAY: Duration = Duration::from_secs(10);
+/// How much of a line is shown that cannot be read.
+const SHOWN: usize = 2000;
+
+/// The task that owns an agent.
+pub(super) struct Engine {
+    connection: Connection,
+    config: Config,
+    orders: mpsc::Receiver<Order>,
+    kill: CancellationToken,
+    pending: HashMap<u64, Pending>,
+    sessions: HashMap<String, Live>,
+    /// Updates of sessions that are not known yet: some come before the answer that opens them.
+    early: VecDeque<(String, Box<RawValue>)>,
+    about: Option<About>,
+    end: End,
+}
+
+/// How far the agent is gone.
+#[derive(Default)]
+struct End {
+    closed: bool,
+    exited: bool,
+    status: Option<ExitStatus>,
+    /// When what is left is ended.
+    deadline: Option<Instant>,
+    stopped: Option<oneshot::Sender<()>>,
+}
+
+/// A request that was not answered yet.
+struct Pending {
+    step: Step,
+    deadline: Option<Instant>,
+    then: Then,
+}
+
+/// What an answer is for.
+enum Then {
+    Hello(Reply<About>),
+    Signed(Reply<()>),
+    Open { open: Open, reply: Reply<Ready> },
+    Prompt(String),
+    Mode(String, Mode),
+    Model(String, String),
+}
+
+/// What the loop woke up for.
+enum Woke {
+    Order(Option<Order>),
+    Did(Did),
+    Room,
+    Look,
+    Deadline,
+    Kill,
+}
+
+impl Engine {
+    pub(super) fn new(
+        connection: Connection,
+        config: Config,
+        orders: mpsc::Receiver<Order>,
+        kill: CancellationToken,
+    ) -> Self {
+        Self {
+            connection,
+            config,
+            orders,
+            kill,
+            pending: HashMap::new(),
+            sessions: HashMap::new(),
+            early: VecDeque::new(),
+            about: None,
+            end: End::default(),
+        }
+    }
+
+    /// Works until the agent is gone or nobody wants it any more. Gives the last of its stderr.
+    pub(super) async fn run(mut self, hello: Reply<About>) -> String {
+        self.greet(hello);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while !self.is_over() {
+            match self.wake(&mut look).await {
+                Woke::Order(Some(order)) => self.order(order),
+                Woke::Order(None) | Woke::Kill => {
+                    self.connection.kill();
+                    break;
+                }
+                Woke::Did(did) => self.did(did).await,
+                Woke::Room => {}
+                Woke::Look => self.look(),
+                Woke::Deadline => self.deadlines(),
+            }
+        }
+        self.finish().await
+    }
+
+    async fn wake(&mut self, look: &mut tokio::time::Interval) -> Woke {
+        let full = self.sessions.values().any(Live::is_full);
+        let works = self.sessions.values().any(Live::works);
+        let deadline = self.next_deadline();
+        let heard = Heard { lines: !self.end.closed && !full, end: !self.end.exited };
+        tokio::select! {
+            biased;
+            () = self.kill.cancelled() => Woke::Kill,
+            order = self.orders.recv() => Woke::Order(order),
+            () = room(&mut self.sessions), if full => Woke::Room,
+            () = until(deadline) => Woke::Deadline,
+            _ = look.tick(), if works && !full => Woke::Look,
+            did = self.connection.next(heard) => Woke::Did(did),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let gone = self.end.closed && self.end.exited;
+        (gone || self.end.stopped.is_some()) && !self.sessions.values().any(Live::is_full)
+    }
+
+    fn request(&mut self, method: &str, params: serde_json::Value, pending: Pending) {
+        if let Some(id) = self.connection.request(method, params) {
+            self.pending.insert(id, pending);
+            return;
+        }
+        let failure = wrong::deaf(pending.step);
+        self.answered(pending, Err(failure));
+    }
+
+    fn greet(&mut self, hello: Reply<About>) {
+        let params = json!({
+            "protocolVersion": PROTOCOL,
+            "clientCapabilities": {
+                "fs": {
+                    "readTextFile": self.config.file_reads,
+                    "writeTextFile": self.config.file_writes,
+                },
+                "terminal": false,
+            },
+            "clientInfo": {
+                "name": "pollux",
+                "title": "Pollux",
+                "version": env!("CARGO_PKG_VERSION"),
+            },
+        });
+        let deadline = Some(Instant::now() + self.config.budgets.start);
+        let pending = Pending { step: Step::Handshake, deadline, then: Then::Hello(hello) };
+        self.request("initialize", params, pending);
+    }
+
+    fn control(&self, step: Step, then: Then) -> Pending {
+        Pending { step, deadline: Some(Instant::now() + self.config.budgets.control), then }
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Authenticate { params, reply } => {
+                let pending = self.control(Step::Auth, Then::Signed(reply));
+                self.request("authenticate", params, pending);
+            }
+            Order::Open { open, reply } => self.open(open, reply),
+            Order::Session { id, what, reply } => {
+                let outcome = self.session(&id, what);
+                // Whoever has gone away does not want to know.
+                drop(reply.send(outcome));
+            }
+            Order::Stop { reply } => self.end.stopped = Some(reply),
+        }
+    }
+
+    fn open(&mut self, open: Open, reply: Reply<Ready>) {
+        let mut params = json!({ "cwd": open.cwd, "mcpServers": self.servers(&open) });
+        let (method, step) = match &open.load {
+            Some(id) => {
+                params["sessionId"] = json!(id);
+                ("session/load", Step::Load)
+            }
+            None => ("session/new", Step::New),
+        };
+        let pending = self.control(step, Then::Open { open, reply });
+        self.request(method, params, pending);
+    }
+
+    /// The servers that the agent will not ignore.
+    fn servers<'o>(&self, open: &'o Open) -> Vec<&'o super::McpServer> {
+        open.mcp.iter().filter(|server| self.accepts(server)).collect()
+    }
+
+    fn accepts(&self, server: &super::McpServer) -> bool {
+        use super::config::{McpServer, Transport};
+        let can = self.about.as_ref().map(|about| about.can).unwrap_or_default();
+        match server {
+            McpServer::Stdio { .. } => true,
+            McpServer::Remote { transport: Transport::Http, .. } => can.mcp_http,
+            McpServer::Remote { transport: Transport::Sse, .. } => can.mcp_sse,
+        }
+    }
+
+    fn session(&mut self, id: &str, what: What) -> Result<(), Failure> {
+        let control = self.config.budgets.control;
+        let live = self.sessions.get_mut(id).ok_or_else(wrong::no_session)?;
+        match what {
+            What::Prompt(prompt) => {
+                return live.prompt(prompt, &mut self.connection, &mut self.pending);
+            }
+            What::Answer { question, choice, reason } => {
+                return live.answer(&question, &choice, reason, &self.connection);
+            }
+            What::Cancel => live.cancel(&self.connection),
+            What::Mode(mode) => {
+                let mode_id = live.mode_id(mode)?;
+                let params = json!({ "sessionId": id, "modeId": mode_id });
+                let then = Then::Mode(id.to_owned(), mode);
+                let deadline = Some(Instant::now() + control);
+                self.request(
+                    "session/set_mode",
+                    params,
+                    Pending { step: Step::Control, deadline, then },
+                );
+            }
+            What::Model(model) => {
+                live.offers_models()?;
+                let params = json!({ "sessionId": id, "modelId": model });
+                let then = Then::Model(id.to_owned(), model);
+                let deadline = Some(Instant::now() + control);
+                self.request(
+                    "session/set_model",
+                    params,
+                    Pending { step: Step::Control, deadline, then },
+                );
+            }
+        }
+        Ok(())
+    }
+
+    async fn did(&mut self, did: Did) {
+        match did {
+            Did::Line { line, cut: true } => self.noise("the line is too long", &line),
+            Did::Line { line, cut: false } if line.trim().is_empty() => {}
+            Did::Line { line, cut: false } => self.line(&line).await,
+            Did::Closed => {
+                self.end.closed = true;
+                // Without a process of ours that is all the end that there is.
+                self.end.exited |= self.connection.id().is_none();
+                self.end.deadline.get_or_insert(Instant::now() + CLOSED);
+            }
+            Did::Exited(status) => {
+                self.end.exited = true;
+                self.end.status = status;
+                self.end.deadline = Some(Instant::now() + HELD);
+            }
+        }
+    }
+
+    async fn line(&mut self, line: &str) {
+        match Frame::read(line) {
+            Ok(Frame::Notification { method, params }) if method == "session/update" => {
+                self.update(params, line);
+            }
+            // Notifications that are not known are none of ours.
+            Ok(Frame::Notification { method, .. }) => {
+                self.noise(&format!("a notification `{method}` is not known"), line);
+            }
+            Ok(Frame::Request { id, method, params }) => self.asked(id, &method, params).await,
+            Ok(Frame::Response { id, outcome }) => self.response(id, outcome, line),
+            Err(reason) => self.noise(reason, line),
+        }
+    }
+
+    fn update(&mut self, params: Json<'_>, line: &str) {
+        let params: Params<'_> = object(params);
+        let (Some(id), Some(update)) = (text(params.session_id), params.update) else {
+            return self.noise("an update of no session", line);
+        };
+        if let Some(live) = self.sessions.get_mut(id.as_ref()) {
+            live.update(update, &self.connection);
+        } else if self.pending.values().any(|pending| matches!(pending.then, Then::Open { .. })) {
+            if self.early.len() == EARLY {
+                self.early.pop_front();
+            }
+            self.early.push_back((id.into_owned(), update.to_owned()));
+        } else {
+            self.noise("an update of a session that is not known", line);
+        }
+    }
+
+    fn response(&mut self, id: &RawValue, outcome: Result<Json<'_>, RpcError<'_>>, line: &str) {
+        let number = id.get().parse().ok();
+        let Some(pending) = number.and_then(|id: u64| self.pending.remove(&id)) else {
+            return self.noise("an answer to nothing that was asked", line);
+        };
+        let outcome = match outcome {
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.said(pending.step, &error)),
+        };
+        self.answered(pending, outcome);
+    }
+
+    /// An error of the agent as a failure.
+    fn said(&self, step: Step, error: &RpcError<'_>) -> Failure {
+        let failure = wrong::said(step, error, &self.connection.stderr(), self.about.as_ref());
+        self.config.dialect.failure(step, failure)
+    }
+
+    fn answered(&mut self, pending: Pending, outcome: Result<Json<'_>, Failure>) {
+        match pending.then {
+            Then::Hello(reply) => {
+                let about = outcome.map(|json| About::read(json, self.connection.id()));
+                if let Ok(about) = &about {
+                    self.about = Some(about.clone());
+                    if self.config.initialized {
+                        self.connection.notify("initialized", json!({}));
+                    }
+                }
+                drop(reply.send(about));
+            }
+            Then::Signed(reply) => drop(reply.send(outcome.map(drop))),
+            Then::Open { open, reply } => self.opened(&open, reply, outcome),
+            Then::Prompt(id) => {
+                if let Some(live) = self.sessions.get_mut(&id) {
+                    live.prompted(outcome.map(|json| json.unwrap_or(RawValue::NULL).to_owned()));
+                }
+            }
+            Then::Mode(id, mode) => self.changed(&id, outcome.map(|_| live::mode_is(mode))),
+            Then::Model(id, model) => self.changed(&id, outcome.map(|_| live::model_is(model))),
+        }
+    }
+
+    /// A mode or a model was set, or was not.
+    fn changed(&mut self, id: &str, outcome: Result<Event<'static>, Failure>) {
+        let Some(live) = self.sessions.get_mut(id) else { return };
+        match outcome {
+            Ok(event) => live.changed(event),
+            Err(failure) => {
+                let text = match &failure.hint {
+                    Some(hint) => format!("{}; {hint}", failure.message),
+                    None => failure.message,
+                };
+                let kind = EventKind::Notice { level: Level::Error, text };
+                live.say(Event::new(Source::Acp, kind));
+            }
+        }
+    }
+
+    fn opened(&mut self, open: &Open, reply: Reply<Ready>, outcome: Result<Json<'_>, Failure>) {
+        let step = if open.load.is_some() { Step::Load } else { Step::New };
+        let opened = outcome.and_then(|json| {
+            Opened::read(json, open.load.as_deref()).ok_or_else(|| wrong::no_id(step))
+        });
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(failure) => return drop(reply.send(Err(failure))),
+        };
+        let id = opened.session_id.clone();
+        let (tell, events) = mpsc::channel(WAITING);
+        let ready = Ready { opened, events, outcome: Arc::new(Mutex::new(None)) };
+        let mut live = Live::new(&self.config, open, &ready, tell);
+        let ignored = open.mcp.iter().filter(|server| !self.accepts(server));
+        live.welcome(ignored.map(super::McpServer::name), open.load.is_none());
+        if open.load.is_some() {
+            live.replay(ready, reply, Instant::now() + REPLAY);
+        } else {
+            drop(reply.send(Ok(ready)));
+        }
+        for (of, update) in std::mem::take(&mut self.early) {
+            if of == id {
+                live.update(&update, &self.connection);
+            } else {
+                self.early.push_back((of, update));
+            }
+        }
+        self.sessions.insert(id, live);
+    }
+
+    /// A line that cannot be read is told to every session: nobody knows whose it is.
+    fn noise(&mut self, reason: &str, line: &str) {
+        let mut text: String = line.chars().take(SHOWN).collect();
+        if text.len() < line.len() {
+            text.push('…');
+        }
+        let kind = EventKind::Unread { line: None, reason: reason.to_owned(), text };
+        for live in self.sessions.values_mut() {
+            live.say(Event::new(Source::Acp, kind.clone()));
+        }
+    }
+
+    fn look(&mut self) {
+        self.sessions.values_mut().for_each(Live::look);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let calls = self.pending.values().filter_map(|pending| pending.deadline);
+        let turns = self.sessions.values().filter_map(Live::deadline);
+        calls.chain(turns).chain(self.end.deadline).min()
+    }
+
+    /// What was due is over.
+    fn deadlines(&mut self) {
+        let now = Instant::now();
+        if self.end.deadline.is_some_and(|deadline| deadline <= now) {
+            self.end.deadline = None;
+            self.connection.kill();
+            // What still holds its output will not say anything more of it.
+            self.end.closed |= self.end.exited;
+        }
+        let due = |pending: &Pending| pending.deadline.is_some_and(|deadline| deadline <= now);
+        let late: Vec<u64> =
+            self.pending.iter().filter(|(_, pending)| due(pending)).map(|(id, _)| *id).collect();
+        for id in late {
+            let Some(pending) = self.pending.remove(&id) else { continue };
+            let failure =
+                wrong::late(pending.step, &self.config.budgets, &self.connection.stderr());
+            self.answered(pending, Err(failure));
+        }
+        for live in self.sessions.values_mut() {
+            live.due(now, &mut self.connection, &mut self.pending);
+        }
+    }
+
+    /// The agent is gone, or is to go.
+    async fn finish(mut self) -> String {
+        let stderr = self.connection.close(self.end.exited).await;
+        let ended = Ended { status: self.end.status, stderr: &stderr };
+        for (_, pending) in self.pending.drain() {
+            let failure = self.config.dialect.failure(pending.step, ended.failure(pending.step));
+            match pending.then {
+                Then::Hello(reply) => drop(reply.send(Err(failure))),
+                Then::Signed(reply) => drop(reply.send(Err(failure))),
+                Then::Open { reply, .. } => drop(reply.send(Err(failure))),
+                Then::Prompt(id) => {
+                    if let Some(live) = self.sessions.get_mut(&id) {
+                        live.prompted(Err(failure));
+                    }
+                }
+                Then::Mode(..) | Then::Model(..) => {}
+            }
+        }
+        for (_, live) in self.sessions.drain() {
+            live.over(&ended.words()).await;
+        }
+        if let Some(stopped) = self.end.stopped {
+            let _gone = stopped.send(());
+        }
+        stderr
+    }
+}
+
+/// Waits until there is room for an event that could not be told yet.
+async fn room(sessions: &mut HashMap<String, Live>) {
+    match sessions.values_mut().find(|live| live.is_full()) {
+        Some(live) => live.flush_one().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,81 @@
+//! What an agent asks of us: permission, and files where that is switched on.
+
+use super::super::connection::Wrong;
+use super::super::files;
+use super::super::wire::{Json, Params, number, object, text};
+use super::Engine;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::io;
+
+/// JSON-RPC's code for a method that is not there.
+const NO_METHOD: i64 = -32601;
+/// JSON-RPC's code for wrong parameters.
+const BAD_PARAMS: i64 = -32602;
+/// The protocol's code for a resource that is not there.
+const NOT_FOUND: i64 = -32002;
+/// JSON-RPC's code for all else.
+const FAILED: i64 = -32603;
+
+impl Engine {
+    pub(super) async fn asked(&mut self, id: &RawValue, method: &str, params: Json<'_>) {
+        match method {
+            "session/request_permission" => self.permission(id, params),
+            "fs/read_text_file" if self.config.file_reads => self.read(id, params).await,
+            "fs/write_text_file" if self.config.file_writes => self.write(id, params).await,
+            _ => {
+                let message = format!("\"Method not found\": {method}");
+                self.connection.refuse(id, Wrong { code: NO_METHOD, message: &message });
+            }
+        }
+    }
+
+    fn permission(&mut self, id: &RawValue, params: Json<'_>) {
+        let read: Params<'_> = object(params);
+        let session = text(read.session_id).unwrap_or_default();
+        if let Some(live) = self.sessions.get_mut(session.as_ref()) {
+            return live.asked(id, params, &self.connection);
+        }
+        let message = "there is no such session";
+        self.connection.refuse(id, Wrong { code: BAD_PARAMS, message });
+    }
+
+    async fn read(&mut self, id: &RawValue, params: Json<'_>) {
+        let params: Params<'_> = object(params);
+        let path = text(params.path).unwrap_or_default();
+        let count = |json| number(json).and_then(|number| usize::try_from(number).ok());
+        let (line, limit) = (count(params.line), count(params.limit));
+        let content = match files::read(&self.config.cwd, &path, line, limit).await {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && self.config.dialect.missing_file_is_empty() =>
+            {
+                Ok(String::new())
+            }
+            content => content,
+        };
+        match content {
+            Ok(content) => drop(self.connection.reply(id, json!({ "content": content }))),
+            Err(error) => self.failed(id, &error),
+        }
+    }
+
+    async fn write(&mut self, id: &RawValue, params: Json<'_>) {
+        let params: Params<'_> = object(params);
+        let path = text(params.path).unwrap_or_default();
+        let content = text(params.content).unwrap_or_default();
+        match files::write(&self.config.cwd, &path, &content).await {
+            Ok(()) => drop(self.connection.reply(id, json!({}))),
+            Err(error) => self.failed(id, &error),
+        }
+    }
+
+    fn failed(&self, id: &RawValue, error: &io::Error) {
+        let code = match error.kind() {
+            io::ErrorKind::NotFound => NOT_FOUND,
+            io::ErrorKind::PermissionDenied => BAD_PARAMS,
+            _ => FAILED,
+        };
+        self.connection.refuse(id, Wrong { code, message: &error.to_string() });
+    }
+}

@@ -1,0 +1,84 @@
+//! Files that an agent reads and writes through us: never outside of where it works.
+
+use super::policy::real;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file is read whole; one that is larger is none that a model could read.
+const LARGEST: u64 = 32 << 20;
+
+/// The file at a path, if it is in a directory after its links are followed.
+pub(super) fn confined(root: &Path, path: &str) -> io::Result<PathBuf> {
+    let root = real(root);
+    let file = real(&root.join(path));
+    if file != root && file.starts_with(&root) {
+        return Ok(file);
+    }
+    let message = format!("{path} is not in {}", root.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// A text, or some lines of it.
+pub(super) async fn read(
+    root: &Path,
+    path: &str,
+    line: Option<usize>,
+    limit: Option<usize>,
+) -> io::Result<String> {
+    let file = confined(root, path)?;
+    if tokio::fs::metadata(&file).await?.len() > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{path} is too large")));
+    }
+    let text = String::from_utf8_lossy(&tokio::fs::read(&file).await?).into_owned();
+    if line.is_none() && limit.is_none() {
+        return Ok(text);
+    }
+    let from = line.unwrap_or(1).saturating_sub(1);
+    let lines = text.split_inclusive('\n').skip(from).take(limit.unwrap_or(usize::MAX));
+    Ok(lines.collect())
+}
+
+/// Writes a text, and the directories that lead to it.
+pub(super) async fn write(root: &Path, path: &str, content: &str) -> io::Result<()> {
+    let file = confined(root, path)?;
+    if let Some(directory) = file.parent() {
+        tokio::fs::create_dir_all(directory).await?;
+    }
+    tokio::fs::write(file, content).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{confined, read, write};
+
+    #[tokio::test]
+    async fn nothing_outside_is_read_or_written_whichever_way_it_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("work");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(directory.path().join("secret"), "s").unwrap();
+        std::os::unix::fs::symlink(directory.path(), root.join("way")).unwrap();
+        std::os::unix::fs::symlink(directory.path().join("secret"), root.join("link")).unwrap();
+        std::os::unix::fs::symlink(directory.path().join("born"), root.join("dangling")).unwrap();
+        std::os::unix::fs::symlink(root.join("round"), root.join("round")).unwrap();
+        let secret = directory.path().join("secret").display().to_string();
+        for out in [
+            "../secret",
+            "way/secret",
+            "link",
+            "dangling",
+            "round",
+            &secret,
+            "/etc/passwd",
+            ".",
+            "way/new",
+        ] {
+            assert!(confined(&root, out).is_err(), "{out}");
+            assert!(write(&root, out, "x").await.is_err(), "{out}");
+        }
+        assert!(!directory.path().join("born").exists());
+        write(&root, "a/b.txt", "one\ntwo\nthree\n").await.unwrap();
+        assert_eq!(read(&root, "a/b.txt", Some(2), Some(1)).await.unwrap(), "two\n");
+        assert_eq!(std::fs::read_to_string(directory.path().join("secret")).unwrap(), "s");
+    }
+}

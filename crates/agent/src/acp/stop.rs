@@ -1,0 +1,85 @@
+//! Why a turn ended: out of the answer to its prompt, or out of who stopped it. Pure.
+
+use super::dialect::Dialect;
+use super::translate::Told;
+use super::wire::{Json, object, text};
+use crate::loose::loose_object;
+use crate::model::{Failure, Phase, StopReason};
+use serde_json::value::RawValue;
+
+loose_object! {
+    /// The answer to `session/prompt`.
+    Answer {
+        "stopReason" => reason: Json<'a>,
+    }
+}
+
+/// How a turn ended, as far as it was seen.
+pub(super) enum End<'e> {
+    /// It was us who stopped it.
+    Stopped(StopReason),
+    /// The agent answered.
+    Answered(&'e RawValue),
+    /// The agent answered with an error, or could not any more.
+    Failed(&'e Failure),
+    /// The agent is gone.
+    Gone,
+}
+
+/// Why a turn ended, what went wrong, and what is worth a word.
+pub(super) fn why(
+    end: &End<'_>,
+    told: Told,
+    dialect: &dyn Dialect,
+) -> (StopReason, Option<Failure>, Option<String>) {
+    let error = |failure: Failure| (StopReason::Error, Some(failure), None);
+    let answer = match end {
+        End::Stopped(reason) => return (*reason, Some(stopped(*reason)), None),
+        End::Answered(answer) => *answer,
+        End::Failed(failure) => return error((*failure).clone()),
+        End::Gone => {
+            return error(Failure::new(Phase::Response, "agent_ended", "the agent has ended"));
+        }
+    };
+    if let Some(failure) = dialect.emptiness(answer, told.chunks + told.calls > 0) {
+        return error(failure);
+    }
+    let read: Answer<'_> = object(Some(answer));
+    match text(read.reason).as_deref() {
+        Some("end_turn") => (StopReason::EndTurn, None, None),
+        Some("cancelled") => (StopReason::Cancelled, Some(stopped(StopReason::Cancelled)), None),
+        Some("max_turn_requests") => {
+            let message = "the agent stopped itself: too many turns, or it went in circles";
+            let failure = Failure::new(Phase::Budget, "max_turns", message)
+                .hint("go on with another prompt, or raise the agent's own limit");
+            (StopReason::MaxTurns, Some(failure), None)
+        }
+        Some("max_tokens") => {
+            let notice = "the answer was cut off at the model's limit of tokens";
+            (StopReason::EndTurn, None, Some(notice.to_owned()))
+        }
+        Some("refusal") => {
+            error(Failure::new(Phase::Response, "refused", "the model refused to answer"))
+        }
+        reason => {
+            let reason = reason.unwrap_or("none");
+            let notice = format!("the turn ended with a stop reason that is not known: {reason}");
+            (StopReason::EndTurn, None, Some(notice))
+        }
+    }
+}
+
+fn stopped(reason: StopReason) -> Failure {
+    match reason {
+        StopReason::Timeout => {
+            Failure::new(Phase::Budget, "timeout", "the turn took too long: the turn budget")
+                .hint("give it more time with `--timeout`")
+                .retryable()
+        }
+        StopReason::MaxTurns => {
+            Failure::new(Phase::Budget, "max_turns", "the turn asked the model as often as it may")
+                .hint("allow more with `--max-turns`, or go on with `--resume`")
+        }
+        _ => Failure::new(Phase::Cancelled, "cancelled", "the turn was cancelled"),
+    }
+}

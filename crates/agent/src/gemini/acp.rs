@@ -1,0 +1,14 @@
+//! Gemini CLI over the Agent Client Protocol: what it does differently, by version.
+//!
+//! [`Gemini`] starts the CLI with the right flags, in settings of its own that keep sessions safe and tool output whole,
+//! and opens a session: a new one, or one to go on with, which is copied first, loaded when that does not destroy it,
+//! compared message by message, and put back if anything is missing. The events are those of [`crate::acp`], completed
+//! by the session's own file while it is written.
+
+mod beside;
+mod dialect;
+mod settings;
+mod start;
+
+pub use dialect::Quirks;
+pub use start::{Gemini, Live, Resume};

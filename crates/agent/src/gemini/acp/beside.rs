@@ -1,0 +1,95 @@
+//! The session file beside the protocol: tool results, exit codes and tokens that ACP leaves out.
+
+use crate::acp::{Beside, Done};
+use crate::gemini::stream::place::Place;
+use crate::gemini::stream::{Done as FileDone, Fusion};
+use crate::model::{Event, EventKind, Message, Source};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A message that was written so long before its turn began belongs to an earlier one. The clock is the same machine's.
+const EARLIER: i64 = 1000;
+
+/// The session file of one session.
+#[derive(Debug)]
+pub(super) struct SessionFile {
+    place: Option<Place>,
+    fusion: Fusion,
+    /// When the turn began, in milliseconds since 1970.
+    since: i64,
+}
+
+impl SessionFile {
+    pub(super) fn new(gemini: Option<&Path>, resumed: Option<&Path>, id: &str) -> Self {
+        let place = gemini.map(|gemini| {
+            let mut place = match resumed {
+                Some(file) => Place::resumed(gemini.to_path_buf(), file),
+                None => Place::new(gemini.to_path_buf()),
+            };
+            place.is(id);
+            place
+        });
+        Self { place, fusion: Fusion::thinking(), since: 0 }
+    }
+
+    /// A record of an earlier turn that was written anew: a resume, or a turn that was stopped, writes all of them.
+    fn is_earlier(&self, message: &Message<'_>) -> bool {
+        message.timestamp.is_some_and(|time| time + EARLIER < self.since)
+    }
+}
+
+impl Beside for SessionFile {
+    fn begin(&mut self) {
+        // What was written since the last turn is of no turn.
+        if let Some(place) = &mut self.place {
+            drop(place.poll());
+        }
+        self.fusion = Fusion::thinking();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.since = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    }
+
+    fn event(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
+        self.fusion.stream(event, out);
+    }
+
+    fn look(&mut self, out: &mut Vec<Event<'static>>) {
+        let events = self.place.as_mut().map(Place::poll).unwrap_or_default();
+        for event in events {
+            match &event.kind {
+                // ACP has told it.
+                EventKind::SessionStarted { .. } => {}
+                EventKind::MessageRecorded { message, .. } if self.is_earlier(message) => {
+                    out.push(event);
+                }
+                _ => self.fusion.session(event, out),
+            }
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.place.is_none() || !self.fusion.is_behind()
+    }
+
+    fn end(&mut self, done: Done, out: &mut Vec<Event<'static>>) {
+        let followed = self.place.as_ref().is_some_and(|place| place.path().is_some());
+        let done = match done {
+            Done::Succeeded => FileDone::Succeeded,
+            Done::Failed => FileDone::Failed,
+            Done::Stopped => FileDone::Stopped,
+        };
+        let from = out.len();
+        self.fusion.finish(followed || self.place.is_none(), done, out);
+        for event in out.iter_mut().skip(from).filter(|event| event.source == Source::Pollux) {
+            event.derived = event.derived.map(|_| "acp and session_file");
+        }
+    }
+
+    fn messages(&self) -> Vec<Message<'static>> {
+        self.fusion.messages()
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        self.place.as_ref().and_then(Place::path).map(Path::to_path_buf)
+    }
+}

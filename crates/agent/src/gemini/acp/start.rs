@@ -1,0 +1,426 @@
+//! Starts Gemini CLI as an ACP agent and opens a session, safely.
+
+use super::dialect::Quirks;
+use super::settings;
+use crate::acp::{
+    Agent, Budgets, Config, Control, Listener, McpServer, Open, Opened, Policy, Session,
+};
+use crate::gemini::cli::{Cli, Search, Version};
+use crate::gemini::transcript::resume::Guard;
+use crate::model::{Event, EventKind, Failure, Level, Mode, Outcome, Phase, Source};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Since this version the flag is `--acp`; before it was `--experimental-acp`.
+const NAMED: Version = Version::new(0, 34, 0);
+/// The oldest version whose agent can be driven at all.
+const OLDEST: Version = Version::new(0, 16, 0);
+/// Since this version a load in the minute in which the session was made destroys it.
+const CLASHES: Version = Version::new(0, 39, 0);
+
+/// Gemini CLI as an ACP agent: every field with its default.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `cli` | found | the program and its version |
+/// | `home` | the user's | the home that holds `.gemini` |
+/// | `cwd` | of this process | where the agent works |
+/// | `mode` | the CLI's own | `--approval-mode` |
+/// | `model` | the CLI's own | `--model` |
+/// | `policy` | ask | who answers its questions |
+/// | `budgets` | see [`Budgets`] | start 60 s, not 15: cold starts of 12 s were seen on a quiet machine |
+/// | `thoughts` | on | whether thoughts are told |
+/// | `include` | none | more directories to work in |
+/// | `sandbox`, `sandbox_profile` | off | `--sandbox`, `SEATBELT_PROFILE`; refused unless forced |
+/// | `file_reads`, `file_writes` | off | whether files go through us |
+/// | `mcp` | none | MCP servers |
+#[derive(Clone)]
+pub struct Gemini {
+    cli: Option<Cli>,
+    home: Option<PathBuf>,
+    cwd: PathBuf,
+    mode: Option<Mode>,
+    model: Option<String>,
+    include: Vec<PathBuf>,
+    sandbox: Option<Sandbox>,
+    extra: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    open: Option<Resume>,
+    mcp: Vec<McpServer>,
+    config: Config,
+}
+
+/// The CLI's sandbox. It starts the CLI again inside, and the pipes of ACP do not survive that.
+#[derive(Debug, Clone)]
+struct Sandbox {
+    profile: Option<String>,
+    forced: bool,
+}
+
+/// A session to go on with.
+#[derive(Debug, Clone)]
+pub struct Resume {
+    /// Its id.
+    pub id: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// Where a copy of it is kept.
+    pub aside: PathBuf,
+}
+
+impl Default for Gemini {
+    fn default() -> Self {
+        Self {
+            cli: None,
+            home: None,
+            cwd: PathBuf::from("."),
+            mode: None,
+            model: None,
+            include: Vec::new(),
+            sandbox: None,
+            extra: Vec::new(),
+            env: Vec::new(),
+            open: None,
+            mcp: Vec::new(),
+            config: Config::new("gemini"),
+        }
+    }
+}
+
+impl std::fmt::Debug for Gemini {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Gemini");
+        shown.field("cli", &self.cli).field("cwd", &self.cwd).field("mode", &self.mode);
+        shown.field("model", &self.model).field("open", &self.open).finish_non_exhaustive()
+    }
+}
+
+impl Gemini {
+    /// The CLI as it is found, in the directory of this process.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The CLI to run. Without this it is looked for.
+    #[must_use]
+    pub fn cli(mut self, cli: Cli) -> Self {
+        self.cli = Some(cli);
+        self
+    }
+
+    /// The home that holds the CLI's directory `.gemini`. Without this it is the user's.
+    #[must_use]
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// Where the agent works.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = cwd.into();
+        self
+    }
+
+    /// What the agent may do without asking.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// The model, in the CLI's words.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// Who answers its questions.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.config.policy = policy;
+        self
+    }
+
+    /// How long things may take.
+    #[must_use]
+    pub fn budgets(mut self, budgets: Budgets) -> Self {
+        self.config.budgets = budgets;
+        self
+    }
+
+    /// Whether thoughts are told.
+    #[must_use]
+    pub fn thoughts(mut self, told: bool) -> Self {
+        self.config.thoughts = told;
+        self
+    }
+
+    /// One more directory that the agent may work in.
+    #[must_use]
+    pub fn include(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.include.push(directory.into());
+        self
+    }
+
+    /// Runs the CLI in its sandbox, with a profile of macOS where one is named. Refused unless `forced`: the handshake
+    /// never came through a sandbox in any version that was tried.
+    #[must_use]
+    pub fn sandbox(mut self, profile: Option<String>, forced: bool) -> Self {
+        self.sandbox = Some(Sandbox { profile, forced });
+        self
+    }
+
+    /// Lets the agent read files through us, within its directory.
+    #[must_use]
+    pub fn file_reads(mut self) -> Self {
+        self.config.file_reads = true;
+        self
+    }
+
+    /// Lets the agent write files through us, within its directory.
+    #[must_use]
+    pub fn file_writes(mut self) -> Self {
+        self.config.file_writes = true;
+        self
+    }
+
+    /// An MCP server that the agent shall use.
+    #[must_use]
+    pub fn mcp(mut self, server: McpServer) -> Self {
+        self.mcp.push(server);
+        self
+    }
+
+    /// Goes on with a session instead of beginning a new one.
+    #[must_use]
+    pub fn resume(mut self, resume: Resume) -> Self {
+        self.open = Some(resume);
+        self
+    }
+
+    /// One more argument for the CLI, passed on as it is.
+    #[must_use]
+    pub fn extra_arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.extra.push(arg.into());
+        self
+    }
+
+    /// One more variable for the CLI.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Hears every line in both directions.
+    #[must_use]
+    pub fn listener(mut self, listener: Listener) -> Self {
+        self.config.listener = Some(listener);
+        self
+    }
+
+    /// The arguments, in an order that does not change.
+    fn arguments(&self, cli: &Cli) -> Result<Vec<OsString>, Failure> {
+        cli.check()?;
+        if !cli.at_least(OLDEST) {
+            let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
+            let message =
+                format!("Gemini CLI{own} has no ACP that can be used: it came with {OLDEST}");
+            return Err(Failure::new(Phase::Start, "not_in_this_version", message)
+                .hint("update it, or use `--via headless`"));
+        }
+        let flag = if cli.at_least(NAMED) { "--acp" } else { "--experimental-acp" };
+        let mut args: Vec<OsString> = vec![flag.into()];
+        args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
+        let mode = self.mode.filter(|mode| *mode != Mode::Default);
+        args.extend(mode.map(|mode| format!("--approval-mode={}", mode.upstream()).into()));
+        match &self.sandbox {
+            Some(sandbox) if !sandbox.forced => {
+                let message = "the sandbox starts Gemini CLI again inside, and ACP's pipes do not survive that";
+                return Err(Failure::new(Phase::Start, "sandbox", message)
+                    .hint("use `--via headless`, or restrict the agent with a mode and rules"));
+            }
+            Some(_) => args.push("--sandbox".into()),
+            None => {}
+        }
+        for directory in &self.include {
+            let mut arg = OsString::from("--include-directories=");
+            arg.push(directory);
+            args.push(arg);
+        }
+        args.extend(self.extra.iter().cloned());
+        Ok(args)
+    }
+
+    /// Starts the CLI, without a session.
+    pub async fn spawn(mut self) -> Result<Agent, Failure> {
+        self.agent().await.map(|(agent, _)| agent)
+    }
+
+    async fn agent(&mut self) -> Result<(Agent, Vec<String>), Failure> {
+        let search = Search::of_process();
+        let cli = match self.cli.clone() {
+            Some(cli) => cli,
+            None => Cli::find(&search, None).await?,
+        };
+        let args = self.arguments(&cli)?;
+        let cwd = self.cwd.clone();
+        let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let mut config = self.config.clone();
+        config.program.clone_from(&cli.path);
+        config.args = args;
+        config.cwd = cwd;
+        // One process instead of two, of which the first would ignore our signals.
+        config = config.env("GEMINI_CLI_NO_RELAUNCH", "true");
+        if let Some(profile) = self.sandbox.as_ref().and_then(|sandbox| sandbox.profile.as_ref()) {
+            config = config.env("SEATBELT_PROFILE", profile);
+        }
+        config.env.extend(self.env.iter().cloned());
+        let notes = self.own_settings(&mut config, search.settings);
+        config.dialect = Arc::new(Quirks {
+            gemini: Some(home.join(".gemini")),
+            resumed: self.open.as_ref().map(|resume| resume.file.clone()),
+        });
+        self.cli = Some(cli);
+        Ok((Agent::spawn(config).await?, notes))
+    }
+
+    /// Gives the process settings of its own. What could not be done is said.
+    fn own_settings(&self, config: &mut Config, machine: Option<PathBuf>) -> Vec<String> {
+        let named = self.env.iter().rev().find(|(name, _)| name == settings::VARIABLE);
+        let machine = named.map(|(_, path)| PathBuf::from(path)).or(machine);
+        let machine = machine.unwrap_or_else(settings::usual_place);
+        match settings::file(&machine) {
+            Ok(Some(file)) => {
+                config.env.push((settings::VARIABLE.into(), file.path().into()));
+                config.keep = Some(Arc::new(file));
+                Vec::new()
+            }
+            _ => vec![format!(
+                "{} cannot be read as JSON and is left alone: what commands print may come late, from the session file",
+                machine.display()
+            )],
+        }
+    }
+
+    /// Starts the CLI and opens a session.
+    ///
+    /// A session that is gone on with is copied first; its minute is waited for; it is compared message by message when
+    /// it was loaded, and put back as it was if anything is missing.
+    pub async fn start(mut self) -> Result<Live, Failure> {
+        let cwd = self.cwd.canonicalize().map_err(|error| {
+            let message = format!("cannot work in {}: {error}", self.cwd.display());
+            Failure::new(Phase::Start, "no_directory", message)
+                .hint("name another one with `--cwd`")
+        })?;
+        self.cwd.clone_from(&cwd);
+        let guard = self.guard()?;
+        if let Some(guard) = guard.as_ref().filter(|_| self.clashes()) {
+            guard.wait().await;
+        }
+        let (agent, notes) = self.agent().await?;
+        let mut open = Open::new(&cwd);
+        open.load = self.open.as_ref().map(|resume| resume.id.clone());
+        open.mcp = std::mem::take(&mut self.mcp);
+        let session = match (agent.open(open).await, guard.as_ref()) {
+            (session, None) => session?,
+            (session, Some(guard)) => checked(session, guard)?,
+        };
+        let mut live = Live { session, agent, guard, early: VecDeque::new() };
+        live.early.extend(notes.into_iter().map(|text| {
+            Event::new(Source::Pollux, EventKind::Notice { level: Level::Warning, text })
+        }));
+        Ok(live)
+    }
+
+    fn clashes(&self) -> bool {
+        self.cli.as_ref().is_none_or(|cli| cli.at_least(CLASHES))
+    }
+
+    fn guard(&self) -> Result<Option<Guard>, Failure> {
+        let Some(resume) = &self.open else { return Ok(None) };
+        Guard::new(&resume.file, &resume.aside).map(Some).map_err(|error| {
+            let message = format!("could not keep a copy of {}: {error}", resume.file.display());
+            Failure::new(Phase::Start, "no_copy", message)
+                .hint("without a copy the session is not gone on with: it may be lost")
+        })
+    }
+}
+
+/// A session that was loaded, or was not: either way its file must be as it was.
+fn checked(session: Result<Session, Failure>, guard: &Guard) -> Result<Session, Failure> {
+    // A stub that cannot be moved now is moved at the end.
+    let _moved = guard.move_stubs();
+    let Err(missing) = guard.check() else { return session };
+    let back = guard.put_back();
+    let what = match back {
+        Ok(()) => "the file was put back as it was".to_owned(),
+        Err(error) => format!("and the file could not be put back: {error}"),
+    };
+    let message = format!("loading damaged the session ({missing}); {what}");
+    let mut failure = Failure::new(Phase::Request, "resume_damaged", message)
+        .hint(format!("a copy is at {}", guard.copy().display()))
+        .retryable();
+    if let Err(cause) = session {
+        failure.stderr = cause.stderr;
+        failure.upstream = cause.upstream;
+        failure.rpc_code = cause.rpc_code;
+    }
+    Err(failure)
+}
+
+/// A session of Gemini CLI that lives. Dropping it ends the CLI, and all that it started, at once.
+#[derive(Debug)]
+pub struct Live {
+    session: Session,
+    agent: Agent,
+    guard: Option<Guard>,
+    early: VecDeque<Event<'static>>,
+}
+
+impl Live {
+    /// The next event; none when the CLI is gone.
+    pub async fn next(&mut self) -> Option<Event<'static>> {
+        match self.early.pop_front() {
+            Some(event) => Some(event),
+            None => self.session.next().await,
+        }
+    }
+
+    /// What steers the session, from anywhere.
+    pub fn control(&self) -> Control {
+        self.session.control()
+    }
+
+    /// What the CLI said when it opened the session: modes, models.
+    pub fn opened(&self) -> &Opened {
+        self.session.opened()
+    }
+
+    /// The process behind it, which may have more sessions.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// What came of the last turn, once its `turn_ended` was told. To be taken once.
+    pub fn outcome(&mut self) -> Option<Outcome> {
+        self.session.outcome()
+    }
+
+    /// Ends the CLI, and takes away what would make its next start delete the session.
+    pub async fn close(self) -> std::io::Result<()> {
+        let Self { session, agent, guard, .. } = self;
+        agent.close().await;
+        drop(session);
+        guard.map_or(Ok(()), |guard| guard.move_stubs().map(drop))
+    }
+
+    /// The copy that was kept of a session that is gone on with.
+    pub fn copy(&self) -> Option<&Path> {
+        self.guard.as_ref().map(Guard::copy)
+    }
+}

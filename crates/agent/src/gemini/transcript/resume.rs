@@ -1,0 +1,161 @@
+//! Going on with a session without losing it.
+//!
+//! From 0.47 on a resumed session is deleted by the next start of the CLI, together with the stub that the resume has
+//! left; resumed in the minute in which it was made, it loses what its messages held. So a copy is kept first, the
+//! minute is waited for, the stub is moved out of the CLI's sight, and what was there before is looked for message by
+//! message. If anything is missing, the file is put back as it was.
+
+use super::digest::digest;
+use super::rescue::copy_to;
+use super::whole::{Format, Transcript, text};
+use crate::model::{Block, Message, Role};
+use jiff::Timestamp;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A session file that is gone on with.
+///
+/// ```
+/// use pollux_agent::gemini::transcript::resume::Guard;
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let file = directory.path().join("session-2026-11-15T17-55-1f9cc522.jsonl");
+/// # let aside = directory.path().join("aside");
+/// let before = "{\"id\":\"1\",\"type\":\"user\",\"content\":\"hello\"}\n";
+/// std::fs::write(&file, before).unwrap();
+/// let guard = Guard::new(&file, &aside).unwrap();
+///
+/// std::fs::write(&file, "").unwrap(); // as a resume in the wrong minute does
+/// assert!(guard.check().is_err());
+/// guard.put_back().unwrap();
+/// assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Guard {
+    file: PathBuf,
+    aside: PathBuf,
+    copy: PathBuf,
+    before: Vec<String>,
+}
+
+impl Guard {
+    /// Copies a session's file into a directory, and remembers what is in it.
+    pub fn new(file: &Path, aside: &Path) -> io::Result<Self> {
+        let project = file.parent().and_then(Path::parent).and_then(Path::file_name);
+        let aside = aside.join(project.unwrap_or_default());
+        fs::create_dir_all(&aside)?;
+        let copy = copy_to(file, &aside)?;
+        let before = messages(&fs::read(&copy)?);
+        Ok(Self { file: file.to_path_buf(), aside, copy, before })
+    }
+
+    /// The session's file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The copy of it.
+    pub fn copy(&self) -> &Path {
+        &self.copy
+    }
+
+    /// How many messages were there.
+    pub fn messages(&self) -> usize {
+        self.before.len()
+    }
+
+    /// True in the minute in which the session was made: to go on with it now would destroy it.
+    pub fn is_of_this_minute(&self) -> bool {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let now = Timestamp::now().strftime("session-%Y-%m-%dT%H-%M-").to_string();
+        name.starts_with(&now)
+    }
+
+    /// Waits until that minute is over.
+    pub async fn wait(&self) {
+        while self.is_of_this_minute() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Moves the stubs that a resume has left out of the CLI's sight, to the copy. Gives where they were.
+    pub fn move_stubs(&self) -> io::Result<Vec<PathBuf>> {
+        let mut moved = Vec::new();
+        for stub in self.stubs() {
+            copy_to(&stub, &self.aside)?;
+            fs::remove_file(&stub)?;
+            moved.push(stub);
+        }
+        Ok(moved)
+    }
+
+    /// Files with the same short id in which nobody says anything.
+    fn stubs(&self) -> Vec<PathBuf> {
+        let short = |path: &Path| {
+            let name = path.file_name()?.to_str()?.split('.').next()?.to_owned();
+            name.starts_with("session-").then(|| name.rsplit('-').next().map(str::to_owned))?
+        };
+        let (Some(own), Some(chats)) = (short(&self.file), self.file.parent()) else {
+            return Vec::new();
+        };
+        let files = fs::read_dir(chats).into_iter().flatten().flatten().map(|entry| entry.path());
+        let same = files.filter(|path| *path != self.file && short(path).as_ref() == Some(&own));
+        same.filter(|path| is_stub(path)).collect()
+    }
+
+    /// Looks for every message that was there before, in its order. What is missing is named.
+    pub fn check(&self) -> Result<(), String> {
+        let path = self.now();
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let now = messages(&bytes);
+        let mut rest = now.iter();
+        for (at, message) in self.before.iter().enumerate() {
+            if !rest.any(|other| other == message) {
+                let all = self.before.len();
+                return Err(format!("message {} of {all} is gone from the session file", at + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// A newer CLI that takes up a session of the old format goes on in a log beside it.
+    fn now(&self) -> PathBuf {
+        let log = self.file.with_extension("jsonl");
+        if log.exists() { log } else { self.file.clone() }
+    }
+
+    /// Puts the file back as it was: beside it, then renamed, so that nobody sees half of it.
+    pub fn put_back(&self) -> io::Result<()> {
+        let half = self.file.with_extension("pollux-half");
+        fs::copy(&self.copy, &half)?;
+        fs::rename(&half, &self.file)
+    }
+}
+
+fn is_stub(path: &Path) -> bool {
+    let Ok(bytes) = fs::read(path) else { return false };
+    let digest = digest(&text(&bytes));
+    digest.format == Format::Jsonl && !digest.substance && !digest.overwritten && !digest.taken_back
+}
+
+/// What the messages of a file say and do, without what the CLI says in a person's name and without ids, which a stopped
+/// turn renews.
+fn messages(bytes: &[u8]) -> Vec<String> {
+    let text = text(bytes);
+    let transcript = Transcript::read(&text);
+    let spoken = |message: &Message<'_>| !message.meta && message.role != Role::System;
+    transcript.messages().filter(spoken).map(|message| fingerprint(&message)).collect()
+}
+
+fn fingerprint(message: &Message<'_>) -> String {
+    let calls = message.blocks().iter().filter_map(|block| match block {
+        Block::ToolUse { id, name, .. } => Some(format!("use {name} {id}")),
+        Block::ToolResult { tool_use_id, status, .. } => {
+            Some(format!("result {status:?} {tool_use_id}"))
+        }
+        _ => None,
+    });
+    let head = format!("{:?}\n{}", message.role, message.text().trim());
+    std::iter::once(head).chain(calls).collect::<Vec<_>>().join("\n")
+}

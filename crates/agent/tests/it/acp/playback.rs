@@ -1,0 +1,279 @@
+//! Every recorded conversation from the agent's side: a player says what the CLI said, the client says what the recorder
+//! said as far as it would ever say it, and the events are those of the recording.
+
+use super::player::{Player, config, connect, pipe};
+use super::{outline, recordings};
+use pollux_agent::acp::{Agent, Open, Prompt, Session, recorded};
+use pollux_agent::gemini::acp::Quirks;
+use pollux_agent::model::{Event, EventKind, Mode};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a recorder did that this client never does: an empty prompt, a prompt without parameters, a second prompt while
+/// the first one runs, a line of garbage, a mode or a session that is not there, files offered and refused in odd ways.
+const NEVER: [&str; 16] = [
+    "prompt_empty",
+    "prompt_empty_first",
+    "prompt_noparams",
+    "double_prompt",
+    "garbage_line",
+    "set_mode",
+    "set_model",
+    "cancel_idle",
+    "cancel_unknown",
+    "load_missing",
+    "fs_client",
+    "fs_client_enoent",
+    "content_blocks",
+    "_initialize",
+    // It asks for a mode where none is offered.
+    "0.16.0/plan_mode",
+    "0.16.0/untrusted",
+];
+
+/// One line of a recording.
+struct Line {
+    out: bool,
+    message: Value,
+}
+
+fn lines(path: &Path) -> Vec<Line> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let messages = lines.filter(|line| line["dir"] != "meta" && line.get("msg").is_some());
+    messages.map(|line| Line { out: line["dir"] == "out", message: line["msg"].clone() }).collect()
+}
+
+#[tokio::test]
+async fn every_recorded_conversation_can_be_had_again() {
+    let mut played = 0;
+    for version in ["0.16.0", "0.34.0", "0.47.0", "0.61.0"] {
+        let files = fs::read_dir(recordings().join(version).join("acp")).unwrap();
+        for file in files {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let recording = lines(&path);
+            let whole = format!("{version}/{name}");
+            let never = |what: &&str| **what == name || **what == whole;
+            if NEVER.iter().any(|what| never(&what)) || !begins(&recording) {
+                continue;
+            }
+            played += 1;
+            let events = play(&recording).await;
+            let text = fs::read_to_string(&path).unwrap();
+            let expected = recorded(&text, Arc::new(Quirks::default()));
+            let (had, wanted) = (told(&events), told(&expected));
+            assert_eq!(had, wanted, "{version} {name}");
+        }
+    }
+    assert!(played > 100, "only {played} conversations were played");
+}
+
+/// Some recordings are the middle of a process that served many scenarios.
+fn begins(recording: &[Line]) -> bool {
+    recording.first().is_some_and(|line| line.message["method"] == "initialize")
+}
+
+/// What both ways of reading tell alike: not how long it took, nor how the session stands for whoever holds it.
+fn told(events: &[Event<'_>]) -> String {
+    let told = events.iter().filter(|event| !is_own(event)).cloned().map(|mut event| {
+        event.derived = None;
+        if let EventKind::TurnEnded { duration_ms, error, .. } = &mut event.kind {
+            *duration_ms = None;
+            if let Some(error) = error {
+                error.stderr = Box::default();
+            }
+        }
+        event
+    });
+    outline(&told.collect::<Vec<_>>())
+}
+
+fn is_own(event: &Event<'_>) -> bool {
+    match &event.kind {
+        EventKind::SessionChanged(change) => {
+            change.mode.is_none() && change.model.is_none() && change.title.is_none()
+        }
+        EventKind::SessionStarted { .. }
+        | EventKind::Unread { .. }
+        | EventKind::SessionEnded { .. } => true,
+        // A session that cannot be opened is an error of whoever opens it, and no event.
+        EventKind::Notice { .. } => true,
+        _ => false,
+    }
+}
+
+/// What the client was made to do, and what it told.
+struct Client {
+    agent: Option<Agent>,
+    sessions: HashMap<String, Session>,
+    events: Vec<Event<'static>>,
+}
+
+async fn play(recording: &[Line]) -> Vec<Event<'static>> {
+    let (player, ours) = pipe();
+    let script = as_we_do(recording);
+    let mut task = tokio::task::JoinSet::new();
+    task.spawn(speak(player, script.clone()));
+    let mut client = Client { agent: None, sessions: HashMap::new(), events: Vec::new() };
+    let mut ours = Some(ours);
+    for (at, (out, message)) in script.iter().enumerate() {
+        if *out {
+            client.does(message, &script[..at], &script[at + 1..], &mut ours).await;
+        }
+    }
+    drop(client.agent);
+    client.events
+}
+
+/// The script as this client does it: open questions are answered before a cancel, and where nothing is to be cancelled
+/// nothing is said.
+fn as_we_do(recording: &[Line]) -> Vec<(bool, Value)> {
+    let mut script: Vec<(bool, Value)> = Vec::new();
+    let mut prompts = Vec::new();
+    for line in recording {
+        let message = &line.message;
+        match (line.out, message["method"].as_str()) {
+            (true, Some("session/prompt")) => prompts.push(message["id"].clone()),
+            (true, Some("session/cancel")) if prompts.is_empty() => continue,
+            (false, None) => prompts.retain(|id| *id != message["id"]),
+            _ => {}
+        }
+        let cancelled = message["result"]["outcome"]["outcome"] == "cancelled";
+        let cancel = script.iter().rposition(|(out, m)| *out && m["method"] == "session/cancel");
+        match cancel.filter(|_| line.out && cancelled) {
+            Some(at) => script.insert(at, (true, message.clone())),
+            None => script.push((line.out, message.clone())),
+        }
+    }
+    script
+}
+
+/// The agent's side: waits for each thing that the recorder said, and says what the CLI said then.
+async fn speak(mut player: Player, script: Vec<(bool, Value)>) {
+    let mut ids: HashMap<String, Value> = HashMap::new();
+    for (out, message) in script {
+        if out {
+            let heard = loop {
+                let Some(heard) = player.hears().await else { return };
+                if heard["method"] != "initialized" {
+                    break heard;
+                }
+            };
+            assert_eq!(heard.get("method"), message.get("method"), "{heard} instead of {message}");
+            if message.get("method").is_some() {
+                ids.insert(message["id"].to_string(), heard["id"].clone());
+            }
+        } else {
+            let mut line = message.clone();
+            if message.get("method").is_none() {
+                line["id"] = ids.get(&message["id"].to_string()).cloned().unwrap_or_default();
+            }
+            player.says(&line.to_string()).await;
+        }
+    }
+}
+
+impl Client {
+    /// Does what the recorder did.
+    async fn does(
+        &mut self,
+        message: &Value,
+        before: &[(bool, Value)],
+        after: &[(bool, Value)],
+        ours: &mut Option<tokio::io::DuplexStream>,
+    ) {
+        let params = &message["params"];
+        let id = params["sessionId"].as_str().unwrap_or_default().to_owned();
+        match message["method"].as_str() {
+            Some("initialize") => {
+                self.agent = connect(config(), ours.take().unwrap()).await.ok();
+            }
+            Some("authenticate") => {
+                let method = params["methodId"].as_str().unwrap();
+                drop(self.agent.as_ref().unwrap().authenticate(method, None).await);
+            }
+            Some("session/new" | "session/load") => {
+                let mut open = Open::new("/");
+                open.load = (!id.is_empty()).then_some(id);
+                if let Ok(session) = self.agent.as_ref().unwrap().open(open).await {
+                    self.sessions.insert(session.opened().session_id.clone(), session);
+                }
+            }
+            Some("session/prompt") => {
+                let words: Vec<&str> = params["prompt"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|block| block["text"].as_str())
+                    .collect();
+                let session = self.sessions.get_mut(&id).unwrap();
+                session.control().prompt(Prompt::text(words.join("\n"))).await.unwrap();
+                self.listen(&id, message, after).await;
+            }
+            Some("session/set_mode") => {
+                let mode = Mode::named(params["modeId"].as_str().unwrap()).unwrap();
+                self.sessions[&id].control().set_mode(mode).await.unwrap();
+            }
+            Some("session/cancel") => {
+                self.sessions[&id].control().cancel().await.unwrap();
+                let prompt = before.iter().rev().find(|(_, m)| m["method"] == "session/prompt");
+                self.listen(&id, &prompt.unwrap().1, after).await;
+            }
+            Some(other) => panic!("the recorder said {other}"),
+            None => self.answers(message, before, after).await,
+        }
+    }
+
+    /// Answers a question as the recorder did.
+    async fn answers(
+        &mut self,
+        message: &Value,
+        before: &[(bool, Value)],
+        after: &[(bool, Value)],
+    ) {
+        let asked =
+            before.iter().filter(|(out, m)| !out && m["method"] == "session/request_permission");
+        let asked: Vec<&Value> = asked.map(|(_, m)| m).collect();
+        let request = asked.iter().rev().find(|m| m["id"] == message["id"]).unwrap();
+        let id = request["params"]["sessionId"].as_str().unwrap().to_owned();
+        let of = asked.iter().filter(|m| m["params"]["sessionId"] == id.as_str());
+        let number = of.take_while(|m| m["id"] != message["id"]).count() + 1;
+        let control = self.sessions[&id].control();
+        match message["result"]["outcome"]["optionId"].as_str() {
+            Some(option) => control.answer(format!("q{number}"), option, None).await.unwrap(),
+            // A cancel answers them all.
+            None => return,
+        }
+        let prompt = before.iter().rev().find(|(out, m)| *out && m["method"] == "session/prompt");
+        self.listen(&id, &prompt.unwrap().1, after).await;
+    }
+
+    /// Hears what the session tells until the recorder did the next thing: an answer, a cancel, or nothing more.
+    async fn listen(&mut self, id: &str, prompt: &Value, after: &[(bool, Value)]) {
+        let next = after.iter().position(|(out, _)| *out).unwrap_or(after.len());
+        let until = &after[..next];
+        let ends = until.iter().any(|(_, m)| m["id"] == prompt["id"] && m.get("method").is_none());
+        let asks =
+            until.iter().filter(|(_, m)| m["method"] == "session/request_permission").count();
+        let updates = until
+            .iter()
+            .filter(|(_, m)| m["params"]["update"]["sessionUpdate"] == "agent_message_chunk")
+            .count();
+        let session = self.sessions.get_mut(id).unwrap();
+        let (mut asked, mut heard) = (0, 0);
+        while ends || asked < asks || (asks == 0 && heard < updates) {
+            let Some(event) = session.next().await else { return };
+            asked += usize::from(matches!(event.kind, EventKind::Asked(_)));
+            heard += usize::from(matches!(event.kind, EventKind::TextGrew { .. }));
+            let ended = matches!(event.kind, EventKind::TurnEnded { .. });
+            self.events.push(event);
+            if ended {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! `pollux run --via acp`: a session that lives, with questions, and with more than one prompt if need be.
+
+use super::ask::Asker;
+use super::live::Live as Line;
+use super::output::Output;
+use super::{Format, Here, Run, prompt, refused, resume};
+use crate::report;
+use pollux_agent::acp::{
+    Agent, Config as AgentConfig, Control, Open, Policy, Prompt, Rules, Session,
+};
+use pollux_agent::gemini::acp::{Gemini, Live};
+use pollux_agent::gemini::cli::Cli;
+use pollux_agent::model::{Event, EventKind, Failure, Mode, Outcome};
+use std::path::Path;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Who answers the agent's questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Permission {
+    /// You, on this terminal
+    Ask,
+    /// Yes to each, once; never "always"
+    Auto,
+    /// No to each
+    Deny,
+    /// What the file says that `--rules` names
+    Rules,
+}
+
+/// An agent with one session.
+enum Talk {
+    Gemini(Box<Live>),
+    Any(Box<(Agent, Session)>),
+}
+
+impl Talk {
+    async fn next(&mut self) -> Option<Event<'static>> {
+        match self {
+            Self::Gemini(live) => live.next().await,
+            Self::Any(any) => any.1.next().await,
+        }
+    }
+
+    fn control(&self) -> Control {
+        match self {
+            Self::Gemini(live) => live.control(),
+            Self::Any(any) => any.1.control(),
+        }
+    }
+
+    fn outcome(&mut self) -> Option<Outcome> {
+        match self {
+            Self::Gemini(live) => live.outcome(),
+            Self::Any(any) => any.1.outcome(),
+        }
+    }
+
+    async fn close(self) -> anyhow::Result<()> {
+        match self {
+            Self::Gemini(live) => live.close().await?,
+            Self::Any(any) => drop(any.0.close().await),
+        }
+        Ok(())
+    }
+}
+
+/// Who answers the questions of this run. Refused where somebody is to be asked and nobody is there.
+pub(super) fn policy(args: &Run) -> anyhow::Result<Policy> {
+    let asked = args.permission.unwrap_or(match (&args.rules, report::can_ask()) {
+        (Some(_), _) => Permission::Rules,
+        (None, true) => Permission::Ask,
+        // Who can ask nobody is as careful as a headless run, which only reads.
+        (None, false) => Permission::Deny,
+    });
+    match asked {
+        Permission::Ask if !report::can_ask() => {
+            let message = "`--permission ask` needs a terminal: there is nobody to ask".to_owned();
+            let hint = "use `--permission auto`, `deny`, or `rules` with a file of rules";
+            Err(refused("nobody_to_ask", message, hint))
+        }
+        Permission::Ask => Ok(Policy::Ask),
+        Permission::Auto => Ok(Policy::Auto),
+        Permission::Deny => Ok(Policy::Deny),
+        Permission::Rules => rules(args),
+    }
+}
+
+fn rules(args: &Run) -> anyhow::Result<Policy> {
+    let Some(file) = &args.rules else {
+        let message = "`--permission rules` needs a file".to_owned();
+        return Err(refused("no_rules", message, "name it with `--rules FILE`"));
+    };
+    let wrong = |error: String| {
+        let message = format!("cannot use the rules in {}: {error}", file.display());
+        refused("bad_rules", message, "docs/acp.md says how rules are written")
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let rules: Rules = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let asks = rules.otherwise == pollux_agent::acp::Verdict::Ask
+        || rules.rules.iter().any(|rule| rule.verdict == pollux_agent::acp::Verdict::Ask);
+    if asks && !report::can_ask() {
+        return Err(wrong("they ask somebody, and there is no terminal".to_owned()));
+    }
+    Ok(Policy::Rules(rules))
+}
+
+/// Starts the agent, gives it the prompt, and the next ones where there are more.
+pub(super) async fn drive(
+    here: Here<'_>,
+    first: Option<String>,
+    cli: Option<Cli>,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let Here { args, cwd, .. } = here;
+    let policy = policy(args)?;
+    let started = match cli {
+        Some(cli) => gemini(here, cli, policy).await?,
+        None => any(args, cwd, policy).await,
+    };
+    let mut talk = match started {
+        Ok(talk) => talk,
+        Err(failure) => return Ok(super::not_started(failure)),
+    };
+    let mut signals = Signals::new()?;
+    let mut next = first;
+    let mut last = None;
+    loop {
+        let words = match next.take() {
+            Some(words) => words,
+            None if args.interactive => match prompt::next().await? {
+                Some(words) => words,
+                None => break,
+            },
+            None => break,
+        };
+        if let Some(outcome) = &last {
+            output.end(outcome)?;
+        }
+        let outcome = turn(here, words, &mut talk, &mut signals, output).await?;
+        let over = outcome.error.as_ref().is_some_and(|error| GONE.contains(&error.code));
+        last = Some(outcome);
+        if over {
+            break;
+        }
+    }
+    talk.close().await?;
+    Ok(last.unwrap_or_default())
+}
+
+/// Failures that no further prompt survives.
+const GONE: [&str; 5] = ["agent_ended", "agent_gone", "killed", "stuck", "agent_deaf"];
+
+/// Starts Gemini CLI.
+async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Result<Talk, Failure>> {
+    let Here { args, cwd, config } = here;
+    let mut config = config.clone();
+    let mut order = Gemini::new().cwd(cwd).policy(policy).mode(args.mode);
+    for (name, value) in &args.env {
+        order = order.env(name, value);
+        // The home of the agent is where its sessions are.
+        if name == "GEMINI_CLI_HOME" {
+            config.gemini = Path::new(value).join(".gemini");
+        }
+    }
+    let home = config.gemini.parent().unwrap_or(&config.gemini);
+    order = order.home(home).cli(cli.clone());
+    for directory in &args.include {
+        order = order.include(config.cwd.join(directory));
+    }
+    for file in &args.attach {
+        let file = prompt::attached(&config.cwd.join(file))?;
+        if let Some(parent) = file.parent().filter(|parent| !parent.starts_with(cwd)) {
+            order = order.include(parent);
+        }
+    }
+    if let Some(model) = &args.model {
+        order = order.model(model);
+    }
+    for tool in &args.allow_tool {
+        order = order.extra_arg(format!("--allowed-tools={tool}"));
+    }
+    order = args.extra_arg.iter().fold(order, Gemini::extra_arg);
+    if let Some(wanted) = &args.resume {
+        order = order.resume(resume::find(wanted, cwd, &config)?);
+    }
+    Ok(order.start().await.map(|live| Talk::Gemini(Box::new(live))))
+}
+
+/// Starts any other agent.
+async fn any(args: &Run, cwd: &Path, policy: Policy) -> Result<Talk, Failure> {
+    let mut words = args.agent_command.iter().flat_map(|command| command.split_whitespace());
+    let mut config = AgentConfig::new(words.next().unwrap_or_default()).args(words).cwd(cwd);
+    config = config.policy(policy);
+    for (name, value) in &args.env {
+        config = config.env(name, value);
+    }
+    let agent = Agent::spawn(config).await?;
+    let mut open = Open::new(cwd);
+    open.load.clone_from(&args.resume);
+    let session = agent.open(open).await?;
+    if args.mode != Mode::Default {
+        session.control().set_mode(args.mode).await?;
+    }
+    if let Some(model) = &args.model {
+        session.control().set_model(model).await?;
+    }
+    Ok(Talk::Any(Box::new((agent, session))))
+}
+
+/// Ctrl-C, and being told to end.
+struct Signals {
+    interrupted: Signal,
+    terminated: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupted: signal(SignalKind::interrupt())?,
+            terminated: signal(SignalKind::terminate())?,
+        })
+    }
+}
+
+/// One prompt, until the turn is over.
+async fn turn(
+    here: Here<'_>,
+    words: String,
+    talk: &mut Talk,
+    signals: &mut Signals,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let Here { args, config, .. } = here;
+    let control = talk.control();
+    let mut order = Prompt::text(words);
+    for file in &args.attach {
+        order = order.attach(&prompt::attached(&config.cwd.join(file))?);
+    }
+    if let Some(timeout) = args.timeout {
+        order = order.timeout(timeout);
+    }
+    if let Some(turns) = args.max_turns {
+        order = order.max_turns(turns);
+    }
+    if let Err(failure) = control.prompt(order).await {
+        return Ok(super::not_started(failure));
+    }
+    let mut line = Line::new(output.is_for_people());
+    let mut asker = Asker::default();
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            event = talk.next() => {
+                let Some(event) = event else { return Ok(talk.outcome().unwrap_or_default()) };
+                line.hide();
+                output.event(&event)?;
+                line.show(&event);
+                match &event.kind {
+                    EventKind::Asked(question) => asker.asked(question),
+                    EventKind::Answered { question_id, .. } => asker.answered(&question_id.to_str()),
+                    EventKind::TurnEnded { .. } => return Ok(talk.outcome().unwrap_or_default()),
+                    _ => {}
+                }
+            }
+            () = line.tick(), if !asker.is_asking() => {}
+            answer = asker.answer() => {
+                let answer = answer?;
+                // Somebody else may have been first; the events say what holds.
+                drop(control.answer(answer.question, answer.choice, answer.reason).await);
+            }
+            _ = signals.interrupted.recv() => {
+                if stopping {
+                    return Ok(super::cancelled());
+                }
+                stopping = true;
+                line.hide();
+                report::quiet("stopping; Ctrl-C once more ends it at once");
+                drop(control.cancel().await);
+            }
+            _ = signals.terminated.recv() => drop(control.cancel().await),
+        }
+    }
+}
+
+/// True where one process serves several prompts, or where the format has room for one only.
+pub(super) fn check(args: &Run) -> anyhow::Result<()> {
+    if args.interactive && args.output == Format::Json {
+        let message = "`-o json` is one object, and `--interactive` has many turns".to_owned();
+        return Err(refused("one_object", message, "use `-o events`"));
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Asks the person at the terminal: what would be done is shown, and a key answers.
+
+use crate::render::clean;
+use crate::report;
+use pollux_agent::model::{Choice, Effect, Meaning, Question};
+use std::collections::VecDeque;
+use tokio::task::JoinSet;
+
+/// What the person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) question: String,
+    pub(super) choice: String,
+    pub(super) reason: Option<String>,
+}
+
+/// Asks one question after the other.
+#[derive(Debug, Default)]
+pub(super) struct Asker {
+    waiting: VecDeque<Question<'static>>,
+    /// Reads the keys: a read from a terminal cannot be taken back.
+    reading: JoinSet<anyhow::Result<Said>>,
+    /// The question that is on the screen.
+    shown: Option<String>,
+}
+
+impl Asker {
+    /// Where nobody can be asked, nothing is: a policy has the answer.
+    pub(super) fn asked(&mut self, question: &Question<'_>) {
+        if report::can_ask() {
+            self.waiting.push_back(question.clone().into_owned());
+        }
+    }
+
+    /// A question is no longer open.
+    pub(super) fn answered(&mut self, id: &str) {
+        self.waiting.retain(|question| question.id != *id);
+    }
+
+    pub(super) fn is_asking(&self) -> bool {
+        self.shown.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Waits for what the person says; for ever where there is nothing to ask.
+    pub(super) async fn answer(&mut self) -> anyhow::Result<Said> {
+        if self.shown.is_none() {
+            let Some(question) = self.waiting.pop_front() else {
+                return std::future::pending().await;
+            };
+            self.shown = Some(question.id.to_string());
+            self.reading.spawn_blocking(move || ask(&question));
+        }
+        let said = self.reading.join_next().await;
+        self.shown = None;
+        match said {
+            Some(said) => said?,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn ask(question: &Question<'_>) -> anyhow::Result<Said> {
+    for line in shown(question) {
+        report::note(&line);
+    }
+    let keys = keys(question);
+    let menu: Vec<String> = keys
+        .iter()
+        .map(|(key, choice)| format!("[{key}] {}", clean(&choice.label.to_str())))
+        .collect();
+    let reject = keys.iter().find(|(key, _)| *key == 'n').map(|(_, choice)| choice.id.to_string());
+    let why = if reject.is_some() { "  [w] no, and say why" } else { "" };
+    report::note(&format!("{}{why}", menu.join("  ")));
+    loop {
+        let key = report::key()?;
+        let said =
+            |choice: String, reason| Said { question: question.id.to_string(), choice, reason };
+        if let (Some(choice), 'w') = (&reject, key) {
+            let reason = report::ask_line("why? ")?;
+            return Ok(said(choice.clone(), Some(reason).filter(|text| !text.trim().is_empty())));
+        }
+        if let Some((_, choice)) = keys.iter().find(|(own, _)| *own == key) {
+            return Ok(said(choice.id.to_string(), None));
+        }
+    }
+}
+
+/// A key for each option: by what it does, and numbers for all else.
+fn keys<'q>(question: &'q Question<'_>) -> Vec<(char, &'q Choice<'q>)> {
+    let mut taken = Vec::new();
+    for (choice, number) in question.options.iter().zip('1'..) {
+        let wanted = match choice.effect {
+            Effect::AllowOnce => 'y',
+            Effect::AllowAlways => 'a',
+            Effect::RejectOnce => 'n',
+            Effect::RejectAlways => 'd',
+            Effect::Other => number,
+        };
+        let free = !taken.iter().any(|(key, _)| *key == wanted);
+        taken.push((if free { wanted } else { number }, choice));
+    }
+    taken
+}
+
+/// What would be done: the command, or the change.
+fn shown(question: &Question<'_>) -> Vec<String> {
+    let tool = question.tool.as_ref().map(|tool| clean(&tool.to_str()).into_owned());
+    let mut lines = vec![format!("? {} wants to:", tool.as_deref().unwrap_or("the agent"))];
+    match question.meaning.as_deref() {
+        Some(Meaning::Command { command, .. }) => lines.push(format!("  $ {}", clean(command))),
+        Some(Meaning::Mutation { path, diff, .. }) => {
+            lines.push(format!("  change {}", clean(path)));
+            let diff = diff.as_deref().unwrap_or_default();
+            lines.extend(diff.lines().map(|line| format!("  {}", clean(line))));
+        }
+        Some(Meaning::Card { title, .. }) => lines.push(format!("  {}", clean(title))),
+        _ => lines.push(format!("  {}", clean(&question.text.to_str()))),
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keys, shown};
+    use pollux_agent::model::{Choice, Derived, Effect, Meaning, Question, QuestionKind, Text};
+
+    fn question() -> Question<'static> {
+        let choice = |id: &str, effect| Choice {
+            id: Text::from(id.to_owned()),
+            label: Text::from(id.to_owned()),
+            effect,
+        };
+        Question {
+            id: Text::from("q1"),
+            kind: QuestionKind::Mcp,
+            tool_id: None,
+            tool: Some(Text::from("run_shell_command")),
+            text: Text::from("x"),
+            meaning: Some(Box::new(Meaning::Command {
+                command: "rm -rf \u{1b}[2J/".to_owned(),
+                output: None,
+                exit_code: None,
+                derived: Derived::default(),
+            })),
+            options: vec![
+                choice("proceed_always_server", Effect::AllowAlways),
+                choice("proceed_always_tool", Effect::AllowAlways),
+                choice("proceed_once", Effect::AllowOnce),
+                choice("cancel", Effect::RejectOnce),
+            ],
+        }
+    }
+
+    #[test]
+    fn each_option_has_a_key_of_its_own_by_what_it_does() {
+        let question = question();
+        let keys: Vec<(char, String)> =
+            keys(&question).iter().map(|(key, choice)| (*key, choice.id.to_string())).collect();
+        assert_eq!(keys[2], ('y', "proceed_once".to_owned()));
+        assert_eq!(keys[0].0, 'a');
+        assert_eq!(keys[1].0, '2');
+        assert_eq!(keys[3].0, 'n');
+    }
+
+    #[test]
+    fn the_command_is_shown_and_cannot_steer_the_terminal() {
+        let lines = shown(&question()).join("\n");
+        assert!(lines.contains("$ rm -rf"), "{lines}");
+        assert!(!lines.contains('\u{1b}'), "{lines}");
+    }
+}
