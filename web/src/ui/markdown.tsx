@@ -10,6 +10,9 @@ import { Code } from "./code";
 /** A longer text is shown as it is: to lay it out would hold up the phone. */
 const LONGEST = 200_000;
 
+/** Tags that models use in good faith, without any attribute. */
+const HARMLESS = /^<\/?(?:br|sub|sup|kbd|details|summary)\s*\/?>$/i;
+
 const purify = DOMPurify(window);
 const CLEAN = {
   ALLOWED_TAGS: [
@@ -39,6 +42,10 @@ export function clean(html: string): DocumentFragment {
 marked.use({
   gfm: true,
   renderer: {
+    // Markup is shown as the text that it is. Even a cleaner that runs nothing would have the browser report it.
+    html({ text }: Tokens.HTML | Tokens.Tag) {
+      return HARMLESS.test(text.trim()) ? text : escaped(text);
+    },
     image({ href, text }: Tokens.Image) {
       const label = `[picture] ${text || href}`;
       return /^https?:/i.test(href) ? `<a href="${escaped(href)}">${escaped(label)}</a>` : escaped(label);

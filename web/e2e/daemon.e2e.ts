@@ -1,0 +1,128 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Faults, launch, open, PHONE, shot } from "./browser";
+import { House } from "./house";
+import { until } from "./stage";
+
+let browser: Browser;
+let house: House;
+let context: BrowserContext;
+let page: Page;
+let faults: Faults;
+
+beforeAll(async () => {
+  browser = await launch();
+  house = await House.open();
+  context = await browser.newContext(PHONE);
+  ({ page, faults } = await open(context));
+  context.setDefaultTimeout(40_000);
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+afterEach(() => expect(faults).toEqual([]));
+
+const field = () => page.getByRole("textbox", { name: "Prompt" });
+async function say(text: string): Promise<void> {
+  await field().fill(text);
+  await page.getByRole("button", { name: /^(Send|Queue)$/ }).click();
+}
+
+/** The story of a day, in order: each test goes on where the one before it stopped. */
+describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
+  test("pair: a link lets the phone in, and its code is gone from the address", async () => {
+    await page.goto(await house.link());
+    await page.getByRole("button", { name: "Pair this device" }).click();
+    await page.getByText("No sessions yet").waitFor();
+    expect(page.url()).not.toContain("pair=");
+  });
+
+  test("start: a new session with its first prompt, whose answer streams", async () => {
+    await page.getByRole("button", { name: "New session" }).click();
+    await page.getByText(house.project, { exact: false }).first().waitFor();
+    await field().fill("hello there");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByText("Hello from").first().waitFor();
+    await shot(page, "real-streaming");
+    await page.getByText("so that it can be watched.").waitFor();
+    await page.getByText("Ready").first().waitFor();
+    expect(await page.getByText("so that it can be watched.").count()).toBe(1);
+  });
+
+  test("approve: the sheet shows the command, it runs only when it is allowed, and the answer follows", async () => {
+    await say("touch a file");
+    const sheet = page.getByRole("dialog", { name: "Run this command?" });
+    await sheet.waitFor();
+    await sheet.getByText("touch approved.txt").first().waitFor();
+    expect(house.has("approved.txt")).toBe(false);
+    await page.waitForTimeout(600);
+    await shot(page, "real-question");
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await page.getByText("The command is through.").waitFor();
+    expect(house.has("approved.txt")).toBe(true);
+    await page.getByText("Ready").first().waitFor();
+    await shot(page, "real-approved");
+  });
+
+  test("edit: the diff comes first", async () => {
+    await say("edit the greeting");
+    await page.getByRole("dialog", { name: "Make this change?" }).waitFor();
+    await page.getByText("hello brave new world").first().waitFor();
+    await page.waitForTimeout(600);
+    await shot(page, "real-edit");
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await page.getByText("The greeting is braver now.").waitFor();
+    await page.getByText("Ready").first().waitFor();
+  });
+
+  test("interrupt and queue: a slow turn is stopped, what waited goes on when it is told to", async () => {
+    await say("slow please");
+    await page.getByText("word 5").waitFor();
+    await say("queued question");
+    await page.getByRole("region", { name: "Queue" }).getByText("queued question").waitFor();
+    await page.getByRole("button", { name: "Stop the turn" }).click();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("This one waited in the queue.").waitFor();
+    await page.getByText("Ready").first().waitFor();
+  });
+
+  test("resume: an ended session goes on and remembers", async () => {
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("button", { name: "End this session" }).click();
+    await page.getByText("This session has ended.").waitFor();
+    await page.getByRole("button", { name: "Resume" }).click();
+    await field().fill("remember?");
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByText("I remember: we made a file.").waitFor();
+    await page.getByText("The greeting is braver now.").first().waitFor();
+    await shot(page, "real-resumed");
+  });
+
+  test("search: words of an answer are found", async () => {
+    await page.goto(`${house.address}/#/`);
+    await page.getByRole("searchbox").fill("braver");
+    await page.locator(".snippet", { hasText: "braver" }).first().waitFor();
+    await page.getByRole("searchbox").fill("");
+  });
+
+  test("a killed daemon: the screen stays, and what it missed is there once", async () => {
+    await page.locator(".row").first().click();
+    await page.getByText("I remember: we made a file.").waitFor();
+    await house.kill();
+    await page
+      .getByText(/Offline/)
+      .first()
+      .waitFor();
+    await page.getByText("I remember: we made a file.").waitFor();
+    await house.serve();
+    await until(
+      "it is in step again",
+      async () => (await page.locator(".trouble:visible").count()) === 0,
+      40_000,
+    );
+    expect(await page.getByText("I remember: we made a file.").count()).toBe(1);
+  });
+});
