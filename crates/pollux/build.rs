@@ -46,8 +46,10 @@ impl Place {
     fn find() -> Option<Self> {
         let web = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("../../web");
         let own = PathBuf::from(env::var_os("OUT_DIR")?);
-        let target = own.ancestors().find(|place| place.join("CACHEDIR.TAG").exists());
-        Some(Self { web, cache: target.unwrap_or(&own).join("web"), out: own.join("web") })
+        let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
+        let is_target = |place: &&Path| marks.iter().any(|mark| place.join(mark).exists());
+        let cache = own.ancestors().find(is_target).unwrap_or(&own).join("web-packages");
+        Some(Self { web, cache, out: own.join("web") })
     }
 }
 
