@@ -11,8 +11,8 @@ import { until } from "./stage";
 
 const REPOSITORY = new URL("../..", import.meta.url).pathname;
 export const PROGRAM = process.env.POLLUX_PROGRAM ?? join(REPOSITORY, "target/debug/pollux");
-export const GEMINI =
-  process.env.GEMINI_CLI_PATH ?? join(REPOSITORY, "target/gemini-cli/0.61.0/node_modules/.bin/gemini");
+const CLIS = process.env.POLLUX_GEMINI_CLI ?? join(REPOSITORY, "target/gemini-cli");
+export const GEMINI = process.env.GEMINI_CLI_PATH ?? join(CLIS, "0.61.0/node_modules/.bin/gemini");
 const SCRIPT = new URL("./talk.toml", import.meta.url).pathname;
 
 export class House {

@@ -13,6 +13,7 @@ mod record;
 mod shell;
 mod test;
 mod types;
+mod web;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
