@@ -23,8 +23,13 @@ afterAll(async () => {
   await house?.close();
 });
 
-afterEach(() => expect(faults).toEqual([]));
+afterEach(async ({ task }) => {
+  if (task.result?.state === "fail") await shot(page, `failed-${task.name.split(":", 1)[0]}`);
+  expect(faults).toEqual([]);
+});
 
+const talk = () => page.getByRole("log", { name: "Transcript" });
+const ready = () => page.locator(".session-head").getByText("Ready");
 const field = () => page.getByRole("textbox", { name: "Prompt" });
 async function say(text: string): Promise<void> {
   await field().fill(text);
@@ -45,11 +50,11 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.getByText(house.project, { exact: false }).first().waitFor();
     await field().fill("hello there");
     await page.getByRole("button", { name: "Start" }).click();
-    await page.getByText("Hello from").first().waitFor();
+    await talk().getByText("Hello from").first().waitFor();
     await shot(page, "real-streaming");
-    await page.getByText("so that it can be watched.").waitFor();
-    await page.getByText("Ready").first().waitFor();
-    expect(await page.getByText("so that it can be watched.").count()).toBe(1);
+    await talk().getByText("so that it can be watched.").waitFor();
+    await ready().waitFor();
+    expect(await talk().getByText("so that it can be watched.").count()).toBe(1);
   });
 
   test("approve: the sheet shows the command, it runs only when it is allowed, and the answer follows", async () => {
@@ -61,9 +66,9 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.waitForTimeout(600);
     await shot(page, "real-question");
     await page.getByRole("button", { name: "Allow once" }).click();
-    await page.getByText("The command is through.").waitFor();
+    await talk().getByText("The command is through.").waitFor();
     expect(house.has("approved.txt")).toBe(true);
-    await page.getByText("Ready").first().waitFor();
+    await ready().waitFor();
     await shot(page, "real-approved");
   });
 
@@ -74,19 +79,20 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.waitForTimeout(600);
     await shot(page, "real-edit");
     await page.getByRole("button", { name: "Allow once" }).click();
-    await page.getByText("The greeting is braver now.").waitFor();
-    await page.getByText("Ready").first().waitFor();
+    await talk().getByText("The greeting is braver now.").waitFor();
+    await ready().waitFor();
   });
 
   test("interrupt and queue: a slow turn is stopped, what waited goes on when it is told to", async () => {
     await say("slow please");
-    await page.getByText("word 5").waitFor();
+    await talk().getByText("word 5 ").waitFor();
     await say("queued question");
     await page.getByRole("region", { name: "Queue" }).getByText("queued question").waitFor();
     await page.getByRole("button", { name: "Stop the turn" }).click();
+    await ready().waitFor();
     await page.getByRole("button", { name: "Go on" }).click();
-    await page.getByText("This one waited in the queue.").waitFor();
-    await page.getByText("Ready").first().waitFor();
+    await talk().getByText("This one waited in the queue.").waitFor();
+    await ready().waitFor();
   });
 
   test("resume: an ended session goes on and remembers", async () => {
@@ -96,8 +102,8 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Resume" }).click();
     await field().fill("remember?");
     await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByText("I remember: we made a file.").waitFor();
-    await page.getByText("The greeting is braver now.").first().waitFor();
+    await talk().getByText("I remember: we made a file.").waitFor();
+    await talk().getByText("The greeting is braver now.").first().waitFor();
     await shot(page, "real-resumed");
   });
 
@@ -110,19 +116,16 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
 
   test("a killed daemon: the screen stays, and what it missed is there once", async () => {
     await page.locator(".row").first().click();
-    await page.getByText("I remember: we made a file.").waitFor();
+    await talk().getByText("I remember: we made a file.").waitFor();
     await house.kill();
-    await page
-      .getByText(/Offline/)
-      .first()
-      .waitFor();
-    await page.getByText("I remember: we made a file.").waitFor();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await talk().getByText("I remember: we made a file.").waitFor();
     await house.serve();
     await until(
       "it is in step again",
       async () => (await page.locator(".trouble:visible").count()) === 0,
       40_000,
     );
-    expect(await page.getByText("I remember: we made a file.").count()).toBe(1);
+    expect(await talk().getByText("I remember: we made a file.").count()).toBe(1);
   });
 });

@@ -80,7 +80,8 @@ async function readAll(page: Page): Promise<string[]> {
   const rows = page.locator(".rows");
   for (;;) {
     await page.waitForTimeout(60);
-    for (const text of await page.locator(".said").allInnerTexts()) seen.add(/^case \d+/.exec(text)?.[0] ?? "");
+    for (const text of await page.locator(".said").allInnerTexts())
+      seen.add(/^case \d+/.exec(text)?.[0] ?? "");
     const ended = await rows.evaluate((element) => {
       const before = element.scrollTop;
       element.scrollBy(0, -element.clientHeight * 0.8);

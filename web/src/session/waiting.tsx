@@ -13,6 +13,8 @@ export function Waiting({ session }: { session: Summary }) {
   const failed = Object.entries(sent).filter(
     ([, one]) => one.sessionId === session.id && troubleOf(one) !== undefined,
   );
+  // While the turn that was stopped still ends, there is nothing to go on with.
+  const busy = session.status === "working" || session.status === "waiting";
   return (
     <>
       {failed.map(([id, one]) => (
@@ -22,7 +24,7 @@ export function Waiting({ session }: { session: Summary }) {
         <section class="queue" aria-label="Queue">
           <header>
             <span>{session.held ? "Held: the last turn was stopped" : "Next"}</span>
-            {session.held && (
+            {session.held && !busy && (
               <button
                 type="button"
                 class="plain small"

@@ -20,7 +20,7 @@ export default function Diff({ text, numbered = true }: { text: string; numbered
         <ul>
           {files.map((file) => (
             <li key={nameOf(file)}>
-              <span class="path">{nameOf(file)}</span>
+              <span class="path">{nameOf(file).split("/").slice(-2).join("/")}</span>
               <Counts file={file} />
             </li>
           ))}
