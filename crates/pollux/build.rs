@@ -2,7 +2,10 @@
 //!
 //! It runs only when a file of the app has changed, writes only into the target directory, and needs the network only
 //! when the list of packages has changed. Without Node the program is built all the same, with a plain page instead.
-#![expect(clippy::disallowed_methods, reason = "a build script reads its environment and starts npm")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build script reads its environment and starts npm"
+)]
 #![expect(clippy::print_stdout, reason = "a build script talks to cargo by printing")]
 
 use std::env;
@@ -14,8 +17,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What the app is made of. Tests are no part of it.
-const SOURCES: [&str; 7] =
-    ["index.html", "package.json", "package-lock.json", "public", "src", "tsconfig.json", "vite.config.ts"];
+const SOURCES: [&str; 7] = [
+    "index.html",
+    "package.json",
+    "package-lock.json",
+    "public",
+    "src",
+    "tsconfig.json",
+    "vite.config.ts",
+];
 
 fn main() {
     let Some(place) = Place::find() else { return };

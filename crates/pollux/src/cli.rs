@@ -1,6 +1,7 @@
 //! The arguments. One file for each command is in `cli/`.
 
 mod capabilities;
+mod complete;
 mod rehearse;
 mod run;
 mod serve;
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 #[command(name = "pollux", version, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
-    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off."
+    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.\n\
+    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh, fish, elvish, powershell."
 )]
 pub struct Args {
     #[command(subcommand)]

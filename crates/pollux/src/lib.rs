@@ -10,11 +10,13 @@ pub mod render;
 pub mod report;
 pub mod trouble;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    // A shell that asks for completions is answered, and nothing else is done.
+    clap_complete::CompleteEnv::with_factory(cli::Args::command).complete();
     let args = match cli::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return report::usage(&error),

@@ -49,6 +49,8 @@ pub struct Session {
     model: Option<String>,
     questions: Questions,
     queue: Queue,
+    /// The prompt that was handed to the agent, until the agent says that it works on it.
+    sending: Option<Queued>,
     known: Known,
     heard_at: Timestamp,
     stalled: bool,
@@ -71,6 +73,8 @@ pub struct State<'s> {
     pub queue: &'s [Queued],
     /// True where they wait for somebody to go on.
     pub held: bool,
+    /// The prompt that was handed to the agent, until the agent says that it works on it.
+    pub sending: Option<&'s Queued>,
     /// Since when nothing was heard of an agent that works, where that is too long.
     pub stalled_since: Option<Timestamp>,
 }
@@ -87,6 +91,7 @@ impl Session {
             model: None,
             questions: Questions::default(),
             queue: Queue::default(),
+            sending: None,
             known: Known::default(),
             heard_at: now,
             stalled: false,
@@ -133,6 +138,7 @@ impl Session {
             open: &self.questions.open,
             queue: &self.queue.waiting,
             held: self.queue.held,
+            sending: self.sending.as_ref(),
             stalled_since: self.stalled.then_some(self.heard_at),
         }
     }
@@ -159,7 +165,8 @@ impl Session {
     }
 
     fn decide(&mut self, request: &Request, now: Timestamp) -> Verdict {
-        if self.status == SessionStatus::Exited {
+        let of_queue = matches!(request.command, Command::Edit { .. } | Command::Cancel { .. });
+        if self.status == SessionStatus::Exited && !of_queue {
             let hint = "resume it: `pollux new --resume ID`";
             return Verdict::refused("exited", "the agent of this session is gone", hint);
         }
@@ -204,15 +211,16 @@ impl Session {
             let why = format!("a prompt may have {} bytes", self.limits.prompt);
             return Verdict::refused("prompt_too_long", why, "put it into a file and name that");
         }
+        let (id, by) = (request.id.clone(), request.by.name.clone());
+        let queued = Queued { id: id.clone(), text: text.to_owned(), by };
         if self.takes_prompts() && self.queue.waiting.is_empty() {
-            return Verdict::done(Done::Sent, self.begin(text));
+            return Verdict::done(Done::Sent, self.begin(queued));
         }
         if self.queue.waiting.len() >= self.limits.queue {
             let why = format!("{} prompts wait already", self.queue.waiting.len());
             return Verdict::refused("queue_full", why, "take one back, or wait");
         }
-        let (id, by) = (request.id.clone(), request.by.name.clone());
-        self.queue.waiting.push(Queued { id: id.clone(), text: text.to_owned(), by });
+        self.queue.waiting.push(queued);
         let before = self.queue.waiting.len() - 1;
         // Whoever sends one more prompt to an agent that does nothing wants the queue to go on.
         let effects = if self.takes_prompts() {
@@ -229,16 +237,18 @@ impl Session {
     }
 
     /// From now on it works: the agent will say so too, but the next command may be faster.
-    fn begin(&mut self, text: &str) -> Vec<Effect> {
+    fn begin(&mut self, queued: Queued) -> Vec<Effect> {
         self.status = SessionStatus::Working;
-        vec![Effect::Order(Order::Prompt(text.to_owned()))]
+        let order = Order::Prompt(queued.text.clone());
+        self.sending = Some(queued);
+        vec![Effect::Order(order)]
     }
 
     fn next(&mut self) -> Vec<Effect> {
         if !self.takes_prompts() {
             return Vec::new();
         }
-        self.queue.next().map(|queued| self.begin(&queued.text)).unwrap_or_default()
+        self.queue.next().map(|queued| self.begin(queued)).unwrap_or_default()
     }
 
     fn answer(&mut self, order: Order, shown: Option<&str>, by: &By) -> Verdict {
@@ -324,7 +334,10 @@ impl Session {
                     None => Vec::new(),
                 }
             }
-            EventKind::TurnStarted { .. } => self.status_is(SessionStatus::Working),
+            EventKind::TurnStarted { .. } => {
+                self.sending = None;
+                self.status_is(SessionStatus::Working)
+            }
             EventKind::Asked(question) => {
                 self.questions.ask((**question).clone().into_owned());
                 self.status_is(SessionStatus::Waiting)
@@ -336,6 +349,7 @@ impl Session {
             }
             EventKind::TurnEnded { stop_reason, .. } => {
                 let mut effects = self.unanswered();
+                self.sending = None;
                 if *stop_reason != StopReason::EndTurn {
                     self.queue.held = !self.queue.waiting.is_empty();
                 }
@@ -396,7 +410,11 @@ impl Session {
         let what = match order {
             Order::Prompt(_) => {
                 self.status = SessionStatus::Idle;
-                self.queue.held = !self.queue.waiting.is_empty();
+                // It is not lost: it waits until somebody says that it shall be tried again.
+                if let Some(sending) = self.sending.take() {
+                    self.queue.waiting.insert(0, sending);
+                }
+                self.queue.held = true;
                 "the prompt"
             }
             Order::Answer { question_id, .. } => {

@@ -248,6 +248,20 @@ fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
 }
 
 #[test]
+fn a_prompt_that_did_not_arrive_waits_and_is_not_lost() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    assert_eq!(session.state().sending.unwrap().text, "one");
+    session.failed(&Order::Prompt("one".into()), "no such program", at(1));
+    assert_eq!(session.state().status, SessionStatus::Idle);
+    assert_eq!(session.state().queue.len(), 1);
+    let verdict = session.command(&request("b", Command::Continue), at(2));
+    assert_eq!(orders(&verdict.effects), [Order::Prompt("one".into())]);
+    session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(3));
+    assert!(session.state().sending.is_none());
+}
+
+#[test]
 fn an_agent_that_is_gone_takes_no_commands() {
     let mut session = idle();
     session.event(&event(EventKind::SessionEnded { reason: "it crashed".into() }), at(0));

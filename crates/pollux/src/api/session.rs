@@ -68,6 +68,9 @@ pub struct Summary {
     pub queue: Vec<Queued>,
     /// True where they wait until somebody says `continue`.
     pub held: bool,
+    /// The prompt that was handed to the agent, until the agent says that it works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<Queued>,
     /// The number of its last event.
     pub seq: u64,
     /// How often its history was rewritten, counted from where it began.

@@ -261,6 +261,7 @@ impl Hub {
             questions: Vec::new(),
             queue: Vec::new(),
             held: false,
+            sending: None,
             seq: 0,
             epoch: epoch(now),
             messages: 0,
@@ -408,6 +409,10 @@ fn left_behind(summary: &mut Summary) {
     }
     if stays && summary.status != SessionStatus::Exited {
         summary.status = SessionStatus::Idle;
+    }
+    // It may not have arrived: somebody decides whether it is sent once more.
+    if let Some(sending) = summary.sending.take() {
+        summary.queue.insert(0, sending);
     }
     summary.held = !summary.queue.is_empty();
 }

@@ -51,7 +51,10 @@ pub async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
 
 /// The same file in fewer bytes, where the build made them and the client takes them.
 fn packed(name: &str, headers: &HeaderMap) -> Option<Vec<u8>> {
-    let takes = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value: &HeaderValue| value.to_str().ok());
+    let takes = headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value: &HeaderValue| value.to_str().ok());
     let takes = takes.flat_map(|value| value.split(',')).any(|way| way.trim() == "gzip");
     let file = takes.then(|| App::get(&format!("{name}.gz"))).flatten()?;
     Some(file.data.into_owned())

@@ -1,11 +1,13 @@
 //! `pollux answer`.
 
 use super::change::told;
+use crate::cli::complete::ids;
 use crate::client::Client;
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use crate::trouble::Trouble;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::session::Command;
 use serde::Deserialize;
 use std::fmt::Write;
@@ -19,6 +21,7 @@ use std::process::ExitCode;
 )]
 pub(crate) struct Answer {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// What to answer
     choice: Option<String>,

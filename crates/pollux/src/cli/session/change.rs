@@ -2,11 +2,13 @@
 
 use super::waiting;
 use crate::api::{Begin, Driver};
+use crate::cli::complete::ids;
 use crate::cli::run::mode as parse_mode;
 use crate::client::Client;
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::model::Mode as AgentMode;
 use pollux_agent::session::{Command, Done, Outcome, Queued, Reply};
 use std::path::PathBuf;
@@ -73,6 +75,7 @@ pub(super) async fn new(args: New, config: &Config) -> anyhow::Result<ExitCode> 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Send {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// The prompt
     prompt: String,
@@ -96,6 +99,7 @@ pub(super) async fn send(args: Send, config: &Config) -> anyhow::Result<ExitCode
 #[derive(Debug, clap::Args)]
 pub(crate) struct Interrupt {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// One object
     #[arg(long)]
@@ -110,6 +114,7 @@ pub(super) async fn interrupt(args: Interrupt, config: &Config) -> anyhow::Resul
 #[derive(Debug, clap::Args)]
 pub(crate) struct Mode {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// default, auto-edit, yolo, plan
     #[arg(value_parser = parse_mode)]
@@ -131,6 +136,7 @@ pub(super) async fn mode(args: Mode, config: &Config) -> anyhow::Result<ExitCode
 #[derive(Debug, clap::Args)]
 pub(crate) struct Model {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Which one
     model: String,
@@ -147,6 +153,7 @@ pub(super) async fn model(args: Model, config: &Config) -> anyhow::Result<ExitCo
 #[derive(Debug, clap::Args)]
 pub(crate) struct Stop {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// One object
     #[arg(long)]
@@ -161,6 +168,7 @@ pub(super) async fn stop(args: Stop, config: &Config) -> anyhow::Result<ExitCode
 #[derive(Debug, clap::Args)]
 pub(crate) struct Queue {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Give the prompt with this id another text
     #[arg(long, value_name = "ID", requires = "text", conflicts_with_all = ["cancel", "go_on"])]

@@ -2,11 +2,13 @@
 
 use super::listing;
 use crate::api::{Events, Found, Messages, Search as Hits, Summary};
+use crate::cli::complete::ids;
 use crate::client::{Client, escaped, follow};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Table};
+use clap_complete::ArgValueCompleter;
 use serde_json::Value;
 use std::fmt::Write;
 use std::io::Write as _;
@@ -16,6 +18,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// How many messages
     #[arg(long, default_value_t = 5)]
@@ -98,6 +101,7 @@ fn said(message: &Value) -> String {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Go on with what comes
     #[arg(long, short)]

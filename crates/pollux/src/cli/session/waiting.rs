@@ -1,10 +1,12 @@
 //! `pollux wait`.
 
+use crate::cli::complete::ids;
 use crate::client::{Client, Until, Waited, wait};
 use crate::config::Config;
 use crate::report;
 use crate::trouble::Trouble;
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use std::time::Duration;
 )]
 pub(crate) struct Wait {
     /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// For what; by default for any of them
     #[arg(long = "for", value_name = "WHAT")]

@@ -116,6 +116,7 @@ impl Hub {
             questions: Vec::new(),
             queue: Vec::new(),
             held: false,
+            sending: None,
             seq: 0,
             epoch: epoch(now),
             messages: digest.messages,

@@ -213,8 +213,10 @@ impl Task {
     /// The daemon before this one ended in the middle of something.
     async fn mend(&mut self) {
         self.torn = false;
+        let before = self.summary.seq;
         self.look().await;
         self.follow = None;
+        self.arrived(before).await;
         let no = self.no;
         let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
         if let Ok(Some((_, false))) = turn {
@@ -231,6 +233,28 @@ impl Task {
             let reason = "Pollux was started again, and its agent is gone".to_owned();
             let ended = Event::new(Source::Pollux, EventKind::SessionEnded { reason });
             self.record(vec![ended], None).await;
+        }
+    }
+
+    /// A prompt of which it is not known whether it arrived has arrived where the file now tells of it.
+    async fn arrived(&mut self, before: u64) {
+        let Some(first) = self.session.state().queue.first().cloned() else { return };
+        let no = self.no;
+        let read = move |connection: &rusqlite::Connection| {
+            log::events(connection, no, before, AT_ONCE, usize::MAX)
+        };
+        let Ok(told) = self.log.read(read).await else { return };
+        let text = serde_json::Value::from(first.text.as_str()).to_string();
+        let is = |entry: &Arc<Entry>| {
+            entry.kind == "message_recorded"
+                && entry.json.contains(r#""role":"user""#)
+                && entry.json.contains(&text)
+        };
+        if told.iter().any(is) {
+            let cancel = Command::Cancel { queued: first.id };
+            let id = uuid::Uuid::new_v4().to_string();
+            let request = Request { id, by: pollux_agent::session::By::owner(), command: cancel };
+            drop(self.session.command(&request, self.clock.now()));
         }
     }
 

@@ -81,6 +81,7 @@ pub(super) fn state(summary: &mut Summary, session: &Session, before: &Summary) 
     summary.stalled_since = state.stalled_since;
     summary.queue = state.queue.to_vec();
     summary.held = state.held;
+    summary.sending = state.sending.cloned();
     summary.questions = state
         .open
         .iter()

@@ -1,0 +1,11 @@
+//! The daemon: over real HTTP and WebSockets, with the real Gemini CLI where an agent is needed, and with one that says
+//! what it is told to where it is about numbers.
+
+mod api;
+mod door;
+mod frames;
+mod house;
+mod live;
+mod reconnect;
+mod recovery;
+mod told;
