@@ -1,7 +1,7 @@
 // A stand-in for the daemon, for tests of the screen alone: it serves the built app with the daemon's headers and plays
 // frames. What the daemon does is tested with the daemon.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
@@ -180,7 +180,10 @@ export class Player {
     if (url.pathname.startsWith("/api/v1/")) return this.#api(url, response);
     const path = url.pathname === "/" ? "/index.html" : url.pathname;
     try {
-      const bytes = readFileSync(join(this.#root, normalize(path)));
+      const file = join(this.#root, normalize(path));
+      const packed = existsSync(`${file}.gz`);
+      if (packed) response.setHeader("content-encoding", "gzip");
+      const bytes = readFileSync(packed ? `${file}.gz` : file);
       response.setHeader("content-type", TYPES[extname(path)] ?? "application/octet-stream");
       response.end(bytes);
     } catch {

@@ -132,6 +132,7 @@ describe("speed", () => {
     await page.getByText("word 249").waitFor();
     expect(p50).toBeLessThan(20);
 
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "flood" });
     // An hour of finished messages in a moment: what is held stays bounded.
     const heap = async () => {
       await cdp.send("HeapProfiler.collectGarbage");
@@ -145,10 +146,11 @@ describe("speed", () => {
         player.emit("s1", { type: "message_recorded", source: "acp", changed: false, message: recorded });
         if (n % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
       }
-      await page
-        .getByText(` ${count - 1}`, { exact: false })
-        .last()
-        .waitFor();
+      await until(
+        "all is drawn",
+        async () => (await page.locator(".said").last().innerText()).trim().endsWith(` ${count - 1}`),
+        30_000,
+      );
     };
     await flood(2_000);
     const first = await heap();

@@ -9,7 +9,10 @@ import { dress } from "./settings";
 dress();
 listen();
 const root = document.getElementById("app");
-if (root) render(<Shell />, root);
+if (root) {
+  root.replaceChildren();
+  render(<Shell />, root);
+}
 void start();
 
 // Browsers have no service worker on a connection that they do not trust; the app works without.

@@ -69,12 +69,16 @@ function useFollowing(frame: { current: HTMLDivElement | null }, id: string) {
       if (follows.current) scroller.scrollTop = scroller.scrollHeight;
     };
     let last = scroller.scrollTop;
+    let height = scroller.scrollHeight;
     const onScroll = () => {
       const toEnd = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
-      // Only a reader goes up; what grows below does not move the place.
-      if (scroller.scrollTop < last - 1 && toEnd >= NEAR) follow(false);
+      // Only a reader goes up. What grows below does not move the place, and what goes above is no reader.
+      const shrank = scroller.scrollHeight < height;
+      if (shrank) pin();
+      else if (scroller.scrollTop < last - 1 && toEnd >= NEAR) follow(false);
       else if (toEnd < NEAR) follow(true);
       last = scroller.scrollTop;
+      height = scroller.scrollHeight;
     };
     const watcher = new ResizeObserver(pin);
     watcher.observe(content);
