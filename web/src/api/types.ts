@@ -16,7 +16,7 @@ reply: Reply, };
 /**
  * The program that is driven.
  */
-export type Agent = "gemini";
+export type Agent = "gemini" | "other";
 
 /**
  * Who did what.
@@ -473,7 +473,7 @@ meaning?: Meaning, } | { "type": "usage_changed",
 /**
  * What they were counted over.
  */
-scope: Scope, 
+scope: UsageScope, 
 /**
  * The tokens.
  */
@@ -613,6 +613,10 @@ http_status?: number,
  */
 stderr?: string, 
 /**
+ * The code of the JSON-RPC error, where the agent answered with one.
+ */
+rpc_code?: number, 
+/**
  * What the agent said about it, as it said it.
  */
 upstream?: JsonValue, };
@@ -701,6 +705,7 @@ data: string, } | { "type": "url",
  */
 url: string, };
 
+export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /**
@@ -1008,7 +1013,7 @@ export type Part = "text" | "thinking";
 /**
  * How far a run came before it failed.
  */
-export type Phase = "find" | "start" | "request" | "response" | "tool" | "budget" | "cancelled";
+export type Phase = "find" | "start" | "handshake" | "auth" | "request" | "response" | "tool" | "budget" | "cancelled";
 
 /**
  * What is wrong, in the shape of every border.
@@ -1368,6 +1373,10 @@ queue: Array<Queued>,
  */
 held: boolean, 
 /**
+ * The prompt that was handed to the agent, until the agent says that it works on it.
+ */
+sending?: Queued, 
+/**
  * The number of its last event.
  */
 seq: number, 
@@ -1443,6 +1452,11 @@ export type UsageBody = {
  * The most first.
  */
 models: Array<Counted>, };
+
+/**
+ * What tokens were counted over.
+ */
+export type UsageScope = "message" | "model" | "run";
 
 /**
  * Why a client gets a snapshot and not the tail.

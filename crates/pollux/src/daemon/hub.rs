@@ -372,6 +372,11 @@ impl Hub {
         }
     }
 
+    /// Says that all shall end, and waits for nothing.
+    pub fn halt(&self) {
+        self.inner.stop.cancel();
+    }
+
     /// Ends every session's task, and with it every agent that lives only as long as we do.
     pub async fn stop(&self) {
         self.inner.stop.cancel();

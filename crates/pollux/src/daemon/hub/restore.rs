@@ -33,7 +33,7 @@ impl Hub {
             Some(self.chats_of(cwd)?.join(format!("session-restored-{}.jsonl", short(id))))
         });
         let path = path.with_context(|| {
-            Trouble::failed("no_place", "it is not known where the agent had this session's file")
+            Trouble::refused("no_place", "it is not known where the agent had this session's file")
         })?;
         if path.exists() {
             let message = format!("{} is there", path.display());

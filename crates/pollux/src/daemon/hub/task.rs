@@ -284,8 +284,9 @@ impl Task {
     }
 
     async fn path(&mut self) -> Option<PathBuf> {
-        if let (None, Some(wanted)) = (&self.file, &self.wanted) {
-            let (agents, id) = (self.agents.clone(), wanted.agent_id.clone()?);
+        // A session that is gone on with may be written to another file than before.
+        if self.wanted.is_some() {
+            let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
             let found = tokio::task::spawn_blocking(move || agents.file_of(&id));
             self.file = found.await.ok().flatten();
         }

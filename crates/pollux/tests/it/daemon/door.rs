@@ -158,7 +158,11 @@ async fn a_code_cannot_be_guessed_and_is_good_once() {
         house.post("/api/v1/pairings", json!({ "name": "x", "scopes": ["view"] })).await;
     assert_eq!(status(claim(&pair["code"])).await, 200);
     assert_eq!(status(claim(&pair["code"])).await, 401, "once");
-    assert_eq!(status(house.bare(Method::GET, "/api/v1/pairings")).await, 405, "nobody reads it");
+    assert_eq!(
+        status(house.request(Method::GET, "/api/v1/pairings")).await,
+        405,
+        "nobody reads it"
+    );
     house.close().await;
 }
 

@@ -1,6 +1,6 @@
 //! Frames as they really are, kept in `recordings/frames`: the reducers of other languages are tested on the same ones.
 
-use super::house::{House, Socket, is_idle, subscribe};
+use super::house::{House, Socket, subscribe, turn};
 use pollux_e2e::{Cli, Stage};
 use serde_json::{Value, json};
 use std::fs;
@@ -38,7 +38,7 @@ async fn the_frames_of_a_turn_with_a_tool_are_those_that_are_kept() {
     socket
         .say(json!({ "type": "command", "id": "c1", "session_id": id, "command": command }))
         .await;
-    frames.extend(socket.until(is_idle).await);
+    frames.extend(turn(&mut socket).await);
     assert!(frames.iter().any(|frame| frame["type"] == "result"));
     let (seq, epoch) = place(&frames);
     let mut late = house.socket().await;

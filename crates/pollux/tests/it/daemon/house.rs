@@ -27,6 +27,17 @@ pub(crate) struct House {
     pub(crate) origin: String,
     pub(crate) token: String,
     task: JoinSet<anyhow::Result<()>>,
+    _end: End,
+}
+
+/// A test that fails leaves no thread behind that waits for ever.
+struct End(Arc<Api>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.stop.cancel();
+        self.0.hub.halt();
+    }
 }
 
 pub(crate) fn settings() -> Serve {
@@ -67,7 +78,7 @@ impl House {
         let mut task = JoinSet::new();
         task.spawn(daemon.run());
         let token = std::fs::read_to_string(token).unwrap();
-        Self { directory, api, origin, token, task }
+        Self { directory, _end: End(Arc::clone(&api)), api, origin, token, task }
     }
 
     /// Ends the daemon in order, and gives its directory back.
@@ -215,4 +226,11 @@ pub(crate) fn is_idle(frame: &Value) -> bool {
 
 pub(crate) async fn wait_until(label: &str, condition: impl FnMut() -> bool) {
     pollux_e2e::wait_until(label, LONGEST, condition).await;
+}
+
+/// Frames until the turn that was just asked for is over.
+pub(crate) async fn turn(socket: &mut Socket) -> Vec<Value> {
+    let mut frames = socket.until(|frame| frame["session"]["status"] == "working").await;
+    frames.extend(socket.until(is_idle).await);
+    frames
 }

@@ -1,6 +1,6 @@
 //! The real Gemini CLI under the daemon.
 
-use super::house::{House, Socket, gemini_on, is_idle, settings, subscribe};
+use super::house::{House, Socket, gemini_on, is_idle, settings, subscribe, turn};
 use pollux_e2e::{Cli, Stage};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -41,8 +41,7 @@ async fn two_prompts_headless_are_one_conversation_and_the_first_one_stays() {
     let mut socket = joined(&house, &id).await;
     for (command, text) in [("c1", "first words"), ("c2", "second words")] {
         house.command(&id, command, json!({ "type": "prompt", "text": text })).await;
-        socket.until(|frame| frame["session"]["status"] == "working").await;
-        socket.until(is_idle).await;
+        turn(&mut socket).await;
     }
     let page = house.get(&format!("/api/v1/sessions/{id}/messages")).await;
     let said = texts(&page);
@@ -92,7 +91,7 @@ async fn a_session_of_before_is_gone_on_with_after_a_restart_and_only_when_asked
     let id = house.begin(begin).await;
     let mut socket = joined(&house, &id).await;
     house.command(&id, "c1", json!({ "type": "prompt", "text": "hello" })).await;
-    socket.until(is_idle).await;
+    turn(&mut socket).await;
     let directory = house.close().await;
     let gemini = stage.home().path().join(".gemini");
     let house = House::at(directory, &gemini, gemini_on(&stage), &settings()).await;
@@ -105,7 +104,7 @@ async fn a_session_of_before_is_gone_on_with_after_a_restart_and_only_when_asked
     let again =
         json!({ "cwd": stage.workspace(), "resume": id, "driver": "acp", "prompt": "again" });
     assert_eq!(house.begin(again).await, id);
-    socket.until(is_idle).await;
+    turn(&mut socket).await;
     let page = house.get(&format!("/api/v1/sessions/{id}/messages")).await;
     let said = texts(&page);
     assert!(said.iter().any(|text| text.contains("hello")), "{said:?}");
@@ -174,6 +173,7 @@ async fn a_repository_cannot_widen_what_the_agent_may_do() {
     let mut socket = joined(&house, &id).await;
     let text = prompt_of("write-file");
     house.command(&id, "c1", json!({ "type": "prompt", "text": text })).await;
+    socket.until(|frame| frame["session"]["status"] == "working").await;
     let waits = |frame: &Value| frame["session"]["status"] == "waiting" || is_idle(frame);
     let frames = socket.until(waits).await;
     let last = frames.last().unwrap();
