@@ -6,7 +6,6 @@
     clippy::disallowed_methods,
     reason = "a build script reads its environment and starts npm"
 )]
-#![expect(clippy::print_stdout, reason = "a build script talks to cargo by printing")]
 
 use std::env;
 use std::ffi::OsStr;

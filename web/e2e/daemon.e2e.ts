@@ -83,6 +83,49 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await ready().waitFor();
   });
 
+  test("deny, and say why: nothing runs, and the words reach the agent or the transcript", async () => {
+    await say("touch it once more");
+    await page.getByRole("dialog", { name: "Run this command?" }).waitFor();
+    await page.getByRole("button", { name: "Deny and say why" }).click();
+    await page.getByLabel("Why not").fill("it is there already");
+    await page.getByRole("button", { name: "Deny and send" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await ready().waitFor();
+    await shot(page, "real-denied");
+  });
+
+  test("mode and model: changed when the daemon says so, and yolo counts down", async () => {
+    await page.getByRole("button", { name: "Mode", exact: true }).click();
+    await page.getByRole("button", { name: /^Yolo/ }).click();
+    const chip = page.getByRole("button", { name: "Mode", exact: true });
+    await chip.getByText("Yolo").waitFor();
+    await chip.getByText(/5\dm|60m|1h/).waitFor();
+    await chip.click();
+    await page.getByRole("button", { name: /^Ask/ }).click();
+    await chip.getByText("Ask").waitFor();
+    await page.getByRole("button", { name: "Model" }).click();
+    await page.getByRole("button", { name: /^flash Fast/ }).click();
+    await page.getByRole("button", { name: "Model" }).getByText("flash").waitFor();
+  });
+
+  test("two devices: one question, one answer, and the other one is told", async () => {
+    const another = await browser.newContext(PHONE);
+    const desk = await open(another);
+    another.setDefaultTimeout(40_000);
+    await desk.page.goto(await house.link());
+    await desk.page.getByRole("button", { name: "Pair this device" }).click();
+    await desk.page.locator(".row").first().click();
+    await say("touch for two");
+    for (const one of [page, desk.page])
+      await one.getByRole("dialog", { name: "Run this command?" }).waitFor();
+    await page.getByRole("button", { name: "Allow once" }).click();
+    for (const one of [page, desk.page]) await one.getByRole("dialog").waitFor({ state: "detached" });
+    await desk.page.getByRole("log").getByText("The command is through.").last().waitFor();
+    await ready().waitFor();
+    expect(desk.faults).toEqual([]);
+    await another.close();
+  });
+
   test("interrupt and queue: a slow turn is stopped, what waited goes on when it is told to", async () => {
     await say("slow please");
     await talk().getByText("word 5 ").waitFor();
@@ -103,7 +146,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await field().fill("remember?");
     await page.getByRole("button", { name: "Resume" }).click();
     await talk().getByText("I remember: we made a file.").waitFor();
-    await talk().getByText("The greeting is braver now.").first().waitFor();
+    await talk().getByText("This one waited in the queue.").first().waitFor();
     await shot(page, "real-resumed");
   });
 

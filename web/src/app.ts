@@ -33,7 +33,20 @@ function flush(): void {
   let next = state.value;
   for (const { frame, at } of frames) next = reduce(next, { type: "frame", frame, at });
   state.set(next);
-  for (const [id, opened] of Object.entries(next.opened)) if (opened.torn) connection.refresh(id);
+  mend(next);
+}
+
+/** Sessions that are asked for anew: once, until the daemon has answered. */
+const mending = new Set<string>();
+
+function mend({ opened }: State): void {
+  for (const [id, session] of Object.entries(opened)) {
+    if (!session.torn) mending.delete(id);
+    else if (!mending.has(id) && connection.connected) {
+      mending.add(id);
+      connection.refresh(id);
+    }
+  }
 }
 
 function uuid(): string {
@@ -163,6 +176,7 @@ export async function start(): Promise<void> {
   let phase = connection.link.value.phase;
   connection.link.watch(() => {
     const now = connection.link.value.phase;
+    if (now !== phase && now === "connect") mending.clear();
     if (now !== phase && now === "live") setTimeout(sendOutbox);
     phase = now;
   });

@@ -50,7 +50,7 @@ function here(): Route {
   return parse(pathname === "/pair" && !hash.startsWith("#/") ? `#/pair/${hash.slice(1)}` : hash);
 }
 
-export const route = new Store<Route>(here());
+export const route = new Store<Route>(typeof window === "undefined" ? { at: "inbox" } : here());
 
 export function go(to: Route, replace = false): void {
   if (replace) window.history.replaceState(null, "", `/${hrefOf(to)}`);

@@ -88,6 +88,44 @@ describe("recorded runs of the real CLI", () => {
   });
 });
 
+describe("two sources of one text", () => {
+  const said = {
+    id: "m1",
+    role: "assistant",
+    content: [{ type: "text", text: "Once upon a time." }],
+    timestamp: 1,
+    tool: "gemini",
+  } as const;
+  const grew = (seq: number, text: string) =>
+    numbered(seq, { type: "text_grew", source: "acp", part: "text", text });
+  const asked = numbered(1, { type: "turn_started", source: "acp", prompt: "Go" });
+  const recordedAt = (seq: number) =>
+    numbered(seq, {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: { ...said, content: [...said.content] },
+    });
+
+  test("the text stands once, whether the file or the stream is faster", () => {
+    const late = play([
+      snapshot(),
+      events([asked, grew(2, "Once upon "), grew(3, "a time."), recordedAt(4)]),
+    ]);
+    const early = play([
+      snapshot(),
+      events([asked, grew(2, "Once upon "), recordedAt(3), grew(4, "a time.")]),
+    ]);
+    const earliest = play([
+      snapshot(),
+      events([asked, recordedAt(2), grew(3, "Once upon "), grew(4, "a time.")]),
+    ]);
+    for (const state of [late, early, earliest]) {
+      expect(told(state).filter((line) => line.includes("time"))).toHaveLength(1);
+    }
+  });
+});
+
 describe("numbers", () => {
   test("an event that is missing tears the session, and nothing after it is believed", () => {
     const all = recorded("chain");

@@ -2,6 +2,7 @@
 // kept for as long as the messages are the same.
 
 import type { ImageSource, LivePart, Meaning, Message, Recorded, Status } from "../api/types";
+import { textOf } from "./live";
 import type { Note, Opened, ToolFacts } from "./model";
 import { classOf } from "./tools";
 
@@ -33,7 +34,20 @@ export type Row = { key: string } & (
 export function rowsOf(opened: Opened): readonly Row[] {
   const recorded = finished(opened.messages, opened.tools, opened.notes, liveIds(opened.live));
   if (opened.live.length === 0) return recorded;
-  return foldReads([...recorded, ...opened.live.map((part, index) => liveRow(part, index, opened.tools))]);
+  const said = saidInTurn(opened.messages);
+  const live = opened.live.flatMap((part, index) =>
+    part.type === "text" && said.includes(part.text.trim()) ? [] : [liveRow(part, index, opened.tools)],
+  );
+  return foldReads([...recorded, ...live]);
+}
+
+/** What was said since the last prompt. A file may tell of a text before the stream has finished saying it. */
+function saidInTurn(messages: readonly Recorded[]): string {
+  const asked = messages.findLastIndex(({ message }) => message.role === "user" && !message.meta);
+  return messages
+    .slice(asked + 1)
+    .map(({ message }) => textOf(message))
+    .join("\n");
 }
 
 function liveIds(live: readonly LivePart[]): string {
