@@ -46,7 +46,9 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await shot(page, name("inbox"));
     await page.goto(`${address}/#/s/s1`);
     await page.getByText("Two things to know").waitFor();
-    await page.waitForTimeout(500);
+    // Colours come last; then nothing moves any more.
+    await page.locator(".tk-keyword").first().waitFor();
+    await page.waitForTimeout(300);
     await shot(page, name("session"));
     await page.getByText("Edited").first().click();
     await page.getByText("Rounding belongs to the end").first().waitFor();

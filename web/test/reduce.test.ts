@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Event, Message, Numbered, ServerFrame } from "../src/api/types";
@@ -85,6 +86,25 @@ describe("recorded runs of the real CLI", () => {
     const late = play([snapshot({ messages: [...messages], seq })]);
     const withoutFacts = told(live).map((line) => line.replace(/ \(.*\)$/, ""));
     expect(told(late)).toEqual(withoutFacts.filter((line) => !line.startsWith("note")));
+  });
+});
+
+describe("frames that the daemon itself was recorded sending", () => {
+  const path = new URL("../../recordings/frames/headless-shell.jsonl", import.meta.url);
+  const sent = () =>
+    readFileSync(process.env.POLLUX_FRAMES ?? path, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as ServerFrame);
+
+  test("become a transcript with nothing missing and nothing left over", () => {
+    const state = play(sent());
+    const [opened] = Object.values(state.opened);
+    const [session] = Object.values(state.sessions);
+    if (!opened || !session) throw new Error("the recording opens a session");
+    expect(opened).toMatchObject({ torn: false, caughtUp: true, live: [] });
+    expect(opened.seq).toBe(session.seq);
+    expect(told({ ...state, opened: { s1: opened } })).toMatchSnapshot();
   });
 });
 

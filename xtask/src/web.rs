@@ -98,12 +98,14 @@ fn copy_into(from: &Path, to: &Path) -> anyhow::Result<()> {
 fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
     let target = target();
     let at = |name: &str| target.join(name).display().to_string();
+    let frames = shell::root().join("recordings/frames/headless-shell.jsonl");
     shell::run_with(
         &format!("npm --prefix {} {words}", place.display()),
         &[
             ("POLLUX_PROGRAM", &at("debug/pollux")),
             ("POLLUX_WEB_SHOTS", &at("web/screenshots")),
             ("POLLUX_GEMINI_CLI", &at("gemini-cli")),
+            ("POLLUX_FRAMES", &frames.display().to_string()),
         ],
     )
 }
