@@ -91,6 +91,8 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Deny and send" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await ready().waitFor();
+    await talk().locator(".card", { hasText: "Edited" }).waitFor();
+    await talk().locator(".card", { hasText: "touch approved.txt" }).last().waitFor();
     await shot(page, "real-denied");
   });
 

@@ -146,6 +146,41 @@ describe("two sources of one text", () => {
   });
 });
 
+test("a call that no message tells of stays where it was made, also when the next turn begins", () => {
+  const turn = (seq: number, prompt: string) =>
+    numbered(seq, { type: "turn_started", source: "acp", prompt });
+  const recorded = (seq: number, id: string) =>
+    numbered(seq, {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: {
+        id,
+        role: "assistant",
+        content: [{ type: "text", text: `said ${id}` }],
+        timestamp: 1,
+        tool: "gemini",
+      },
+    });
+  const state = play([
+    snapshot(),
+    events([
+      turn(1, "one"),
+      recorded(2, "a"),
+      numbered(3, { type: "tool_started", source: "acp", id: "t", name: "run_shell_command", input: {} }),
+      numbered(4, { type: "tool_ended", source: "acp", id: "t", status: "cancelled", changed: false }),
+      recorded(5, "b"),
+      turn(6, "two"),
+    ]),
+  ]);
+  expect(told(state)).toEqual([
+    "text: said a",
+    "tool: run_shell_command cancelled",
+    "text: said b",
+    "prompt…: two",
+  ]);
+});
+
 describe("numbers", () => {
   test("an event that is missing tears the session, and nothing after it is believed", () => {
     const all = recorded("chain");

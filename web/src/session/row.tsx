@@ -188,6 +188,8 @@ function NoteView({ note }: { note: Note }) {
         </div>
       );
     }
+    case "call":
+      return null;
     case "unknown":
       return (
         <details class="unknown">

@@ -20,6 +20,8 @@ export type ToolFacts = {
   status?: Status;
   output?: string;
   startedAt?: number;
+  /** The place of the last message when it began. */
+  after?: number;
   endedAt?: number;
 };
 
@@ -30,6 +32,8 @@ export type Note = {
   at: number;
 } & (
   | { kind: "notice"; level: "info" | "warning" | "error"; text: string; hint?: string }
+  /** A call that no message tells of, such as one that was denied. */
+  | { kind: "call"; call: Extract<LivePart, { type: "tool" }> }
   | { kind: "turn"; stop: string; ms?: number; tools?: number }
   | { kind: "unknown"; name: string; raw: unknown }
 );

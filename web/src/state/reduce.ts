@@ -164,10 +164,28 @@ function fold(opened: Opened, numbered: Numbered): Opened {
     ...opened,
     messages,
     live: foldLive(opened.live, event),
-    tools: foldTools(opened.tools, event, at),
-    notes: note ? [...opened.notes, note].slice(-MOST_NOTES) : opened.notes,
+    tools: foldTools(opened.tools, event, at, messages.at(-1)?.position ?? 0),
+    notes: withNotes(opened.notes, [
+      ...(event.type === "turn_started" ? unrecorded(opened, at) : []),
+      ...(note ? [note] : []),
+    ]),
     turnSince: turnSince(opened.turnSince, event, at),
   };
+}
+
+/** Calls of the turn before that became part of no message: they stay where they were made. */
+function unrecorded({ live, tools }: Opened, at: number): Note[] {
+  return live.flatMap((part): Note[] =>
+    part.type === "tool"
+      ? [{ key: `c${part.id}`, after: tools[part.id]?.after ?? 0, at, kind: "call", call: part }]
+      : [],
+  );
+}
+
+/** In the order of their places; those of one place in the order in which they came. */
+function withNotes(notes: readonly Note[], more: readonly Note[]): readonly Note[] {
+  if (more.length === 0) return notes;
+  return [...notes, ...more].sort((a, b) => a.after - b.after).slice(-MOST_NOTES);
 }
 
 function turnSince(since: number | undefined, event: Event, at: number): number | undefined {
@@ -204,10 +222,11 @@ function foldTools(
   tools: Readonly<Record<string, ToolFacts>>,
   event: Event,
   at: number,
+  after: number,
 ): Readonly<Record<string, ToolFacts>> {
   if (event.type === "tool_started") {
     const { id, name, input, meaning } = event;
-    const facts: ToolFacts = { name, input, startedAt: at, ...(meaning ? { meaning } : {}) };
+    const facts: ToolFacts = { name, input, startedAt: at, after, ...(meaning ? { meaning } : {}) };
     return bounded({ ...tools, [id]: facts }, MOST_FACTS);
   }
   if (event.type !== "tool_ended") return tools;

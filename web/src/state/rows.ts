@@ -67,11 +67,15 @@ function finished(
   const before = made.get(messages);
   if (before && before.tools === tools && before.notes === notes && before.live === live) return before.rows;
   const running = new Set(live.split("\n"));
+  const told = new Set(
+    notes.some((note) => note.kind === "call") ? messages.flatMap(({ message }) => callsOf(message)) : [],
+  );
   const rows: Row[] = [];
   let next = 0;
   const notesUpTo = (position: number) => {
     for (let note = notes[next]; note && note.after < position; note = notes[++next]) {
-      rows.push({ key: note.key, kind: "note", note });
+      if (note.kind !== "call") rows.push({ key: note.key, kind: "note", note });
+      else if (!told.has(note.call.id)) rows.push(liveRow(note.call, 0, tools));
     }
   };
   for (const entry of messages) {
@@ -84,6 +88,12 @@ function finished(
   const folded = foldReads(rows);
   made.set(messages, { tools, notes, live, rows: folded });
   return folded;
+}
+
+function callsOf({ content }: Message): string[] {
+  return typeof content === "string"
+    ? []
+    : content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
 }
 
 type MadeMessage = { facts: readonly (ToolFacts | undefined)[]; rows: readonly Row[] };
