@@ -179,6 +179,11 @@ async fn a_repository_cannot_widen_what_the_agent_may_do() {
     let last = frames.last().unwrap();
     assert_eq!(last["session"]["status"], "waiting", "it asks before it writes");
     assert_eq!(last["session"]["mode"], "default");
+    let id = house.begin(json!({ "cwd": stage.workspace(), "driver": "headless" })).await;
+    let mut socket = joined(&house, &id).await;
+    house.command(&id, "c1", json!({ "type": "prompt", "text": prompt_of("write-file") })).await;
+    turn(&mut socket).await;
+    assert!(!stage.workspace().join("new.txt").exists(), "headless, it can only read");
     house.close().await;
     stage.close().await;
 }
