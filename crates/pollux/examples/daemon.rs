@@ -1,6 +1,7 @@
 //! The figures of the daemon, as one JSON object: what `cargo xtask bench daemon` runs. Its argument is the program.
 #![expect(clippy::print_stdout, reason = "printing figures is all that it does")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be made has no figure")]
+#![expect(clippy::cast_precision_loss, reason = "figures have few digits")]
 
 use futures::future::BoxFuture;
 use futures::{SinkExt, StreamExt};
@@ -258,6 +259,24 @@ async fn first_page(house: &House) -> (f64, f64) {
     best
 }
 
+/// Takes the next frame in, where one comes soon. Gives how much was wrong about it.
+async fn heard(socket: &mut Socket, place: &mut Option<(u64, u64)>) -> u64 {
+    let soon = Duration::from_millis(20);
+    let Ok((frame, _)) = tokio::time::timeout(soon, next(socket)).await else { return 0 };
+    let mut wrong = 0;
+    if frame["type"] == "snapshot" {
+        let seq = frame["seq"].as_u64().unwrap();
+        wrong += u64::from(place.is_some_and(|(known, _)| seq < known));
+        *place = Some((seq, frame["epoch"].as_u64().unwrap()));
+    }
+    for event in frame["events"].as_array().into_iter().flatten() {
+        let now = (event["seq"].as_u64().unwrap(), event["epoch"].as_u64().unwrap());
+        wrong += u64::from(place.is_none_or(|(seq, _)| now.0 != seq + 1));
+        *place = Some(now);
+    }
+    wrong
+}
+
 /// Joining, lagging and coming back at random, ten thousand times: how many events were lost or came twice.
 async fn reconnects(house: &Arc<House>) -> (u64, u64) {
     let id = house.begin().await;
@@ -265,27 +284,13 @@ async fn reconnects(house: &Arc<House>) -> (u64, u64) {
     for _ in 0..10 {
         let (house, id) = (Arc::clone(house), id.clone());
         clients.spawn(async move {
-            let (mut place, mut wrong) = (None, 0);
+            let mut place = None;
+            let mut wrong = 0;
             for _ in 0..1_000 {
                 let mut socket = house.join(&id, place).await;
                 let frames = rand::rng().random_range(2..5);
                 for _ in 0..frames {
-                    let Ok((frame, _)) =
-                        tokio::time::timeout(Duration::from_millis(20), next(&mut socket)).await
-                    else {
-                        break;
-                    };
-                    if frame["type"] == "snapshot" {
-                        let seq = frame["seq"].as_u64().unwrap();
-                        wrong += u64::from(place.is_some_and(|(known, _)| seq < known));
-                        place = Some((seq, frame["epoch"].as_u64().unwrap()));
-                    }
-                    for event in frame["events"].as_array().into_iter().flatten() {
-                        let now =
-                            (event["seq"].as_u64().unwrap(), event["epoch"].as_u64().unwrap());
-                        wrong += u64::from(place.is_none_or(|(seq, _)| now.0 != seq + 1));
-                        place = Some(now);
-                    }
+                    wrong += heard(&mut socket, &mut place).await;
                 }
             }
             wrong

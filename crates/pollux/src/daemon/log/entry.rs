@@ -193,7 +193,9 @@ fn of_block(block: &Block<'_>, all: &mut Vec<String>) {
         Block::ToolUse { input, .. } => texts(&input.to_value(), all),
         Block::ToolResult { content: ResultContent::Text(text), .. } => all.push(text.to_string()),
         Block::ToolResult { content: ResultContent::Blocks(blocks), .. } => {
-            blocks.iter().for_each(|block| of_block(block, all));
+            for block in blocks {
+                of_block(block, all);
+            }
         }
         Block::Image { .. } => {}
     }
