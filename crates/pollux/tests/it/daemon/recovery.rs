@@ -19,6 +19,14 @@ struct Served {
     token: String,
 }
 
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Also where the test has failed: nobody else ends it.
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
 impl Served {
     #[expect(clippy::disallowed_methods, reason = "the daemon is killed, and so it is a child")]
     async fn start(stage: &Stage, data: &Path) -> Self {
@@ -40,12 +48,6 @@ impl Served {
         let origin = address["origins"][0].as_str().unwrap().to_owned();
         let token = std::fs::read_to_string(place.join("token")).unwrap();
         Self { child, origin, token }
-    }
-
-    /// At once, as the system does it when memory runs out.
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
     }
 
     async fn get(&self, path: &str) -> Value {
@@ -113,7 +115,8 @@ async fn a_daemon_that_is_killed_at_random_moments_loses_nothing_and_runs_nothin
         daemon.post(&path, &body).await.unwrap();
         let moment = Duration::from_millis(rand::rng().random_range(0..4_000));
         tokio::time::sleep(moment).await;
-        daemon.kill();
+        // At once, as the system does it when memory runs out.
+        drop(daemon);
         let heard = hears.join_next().await.unwrap().unwrap();
         daemon = Served::start(&stage, data.path()).await;
         settled(&daemon, &id).await;
@@ -144,7 +147,7 @@ async fn a_daemon_that_is_killed_at_random_moments_loses_nothing_and_runs_nothin
     for prompt in prompts.iter().filter(|prompt| prompt.starts_with("words number")) {
         assert!(log.contains(prompt.trim()), "`{prompt}` was asked, and the log does not know");
     }
-    daemon.kill();
+    drop(daemon);
     stage.close().await;
 }
 
