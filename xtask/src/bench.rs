@@ -1,5 +1,6 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
+mod daemon;
 mod data;
 mod headless;
 mod rehearsal;
@@ -10,6 +11,8 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// The daemon: start, memory, latency, load, a long session, ten thousand reconnects
+    Daemon,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
@@ -20,6 +23,7 @@ pub(crate) enum Bench {
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Daemon => daemon::run(),
         Bench::Headless => headless::run(),
         Bench::Rehearsal => rehearsal::run(),
         Bench::Transcripts => transcripts::run(),

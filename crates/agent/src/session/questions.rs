@@ -89,7 +89,9 @@ impl Questions {
     /// Nobody will answer any more: the ids of those that were open.
     pub(super) fn drop_all(&mut self) -> Vec<String> {
         let ids: Vec<String> = self.open.iter().map(|open| open.question.id.to_string()).collect();
-        ids.iter().for_each(|id| self.close(id, Outcome::Cancelled));
+        for id in &ids {
+            self.close(id, Outcome::Cancelled);
+        }
         ids
     }
 }

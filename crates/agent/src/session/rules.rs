@@ -182,7 +182,7 @@ impl Session {
             }
             Command::Interrupt => self.interrupt(),
             Command::Mode { mode, seconds } => self.set_mode(*mode, *seconds, &request.by, now),
-            Command::Model { model } => self.set_model(model),
+            Command::Model { model } => set_model(model),
             Command::Edit { queued, text } => match self.queue.find(queued) {
                 Some(waiting) => {
                     text.clone_into(&mut waiting.text);
@@ -308,13 +308,6 @@ impl Session {
         self.until = lasts.map(|lasts| (now.saturating_add(lasts).unwrap_or(now), back));
         self.wanted = mode;
         Verdict::done(Done::Sent, vec![Effect::Order(Order::Mode(mode))])
-    }
-
-    fn set_model(&mut self, model: &str) -> Verdict {
-        if model.trim().is_empty() {
-            return Verdict::refused("no_model", "there is no model", "name one");
-        }
-        Verdict::done(Done::Sent, vec![Effect::Order(Order::Model(model.to_owned()))])
     }
 
     /// Takes a fact in. What follows from it is to be done after it was recorded.
@@ -467,6 +460,13 @@ impl Session {
         let mode = self.until.map(|(until, _)| until);
         stall.into_iter().chain(mode).min()
     }
+}
+
+fn set_model(model: &str) -> Verdict {
+    if model.trim().is_empty() {
+        return Verdict::refused("no_model", "there is no model", "name one");
+    }
+    Verdict::done(Done::Sent, vec![Effect::Order(Order::Model(model.to_owned()))])
 }
 
 fn not_queued(id: &str) -> Verdict {

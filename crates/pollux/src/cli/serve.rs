@@ -48,7 +48,7 @@ pub(crate) struct Serve {
     /// The key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// The origin of a proxy in front that speaks TLS, such as https://pollux.example.com
+    /// The origin of a proxy in front that speaks TLS, such as <https://pollux.example.com>
     #[arg(long, value_name = "ORIGIN")]
     behind_proxy: Option<String>,
     /// Go on in the background

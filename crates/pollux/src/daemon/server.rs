@@ -40,17 +40,15 @@ pub async fn port(
             () = stop.cancelled() => break,
         };
         let Ok(permit) = permit else { break };
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                // Out of file descriptors, most likely: others must end first.
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            },
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             () = stop.cancelled() => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of file descriptors, most likely: others must end first.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
         };
         // Small frames go out at once.
         let _unset = stream.set_nodelay(true);
@@ -88,16 +86,15 @@ pub async fn socket(listener: UnixListener, router: Router, stop: CancellationTo
     let user = rustix::process::getuid().as_raw();
     let mut connections = JoinSet::new();
     loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            },
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             () = stop.cancelled() => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of file descriptors, most likely: others must end first.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
         };
         // The file's permissions say the same; this says it where they are not looked at.
         if stream.peer_cred().is_ok_and(|peer| peer.uid() == user) {

@@ -1,4 +1,4 @@
-//! The daemon: over real HTTP and WebSockets, with the real Gemini CLI where an agent is needed, and with one that says
+//! The daemon: over real HTTP and sockets, with the real Gemini CLI where an agent is needed, and with one that says
 //! what it is told to where it is about numbers.
 
 mod api;

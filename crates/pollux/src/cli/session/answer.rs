@@ -116,11 +116,9 @@ fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
         _ => "",
     };
     let mut fitting = asked.options.iter().filter(|option| option.effect == effect);
-    match (fitting.next(), fitting.next()) {
-        (Some(option), None) => Ok(option.id.clone()),
-        _ => {
-            let trouble = Trouble::refused("unknown_choice", format!("`{word}` was not offered"));
-            Err(trouble.hint(as_text(asked)).into())
-        }
+    if let (Some(option), None) = (fitting.next(), fitting.next()) {
+        return Ok(option.id.clone());
     }
+    let trouble = Trouble::refused("unknown_choice", format!("`{word}` was not offered"));
+    Err(trouble.hint(as_text(asked)).into())
 }

@@ -117,8 +117,8 @@ pub(crate) struct Mode {
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// default, auto-edit, yolo, plan
-    #[arg(value_parser = parse_mode)]
-    mode: AgentMode,
+    #[arg(value_name = "MODE", value_parser = parse_mode)]
+    to: AgentMode,
     /// Only for so many minutes; then the mode before comes back
     #[arg(long, value_name = "N")]
     minutes: Option<u32>,
@@ -129,7 +129,7 @@ pub(crate) struct Mode {
 
 pub(super) async fn mode(args: Mode, config: &Config) -> anyhow::Result<ExitCode> {
     let seconds = args.minutes.map(|minutes| minutes.saturating_mul(60));
-    simple(&args.session, Command::Mode { mode: args.mode, seconds }, args.json, config).await
+    simple(&args.session, Command::Mode { mode: args.to, seconds }, args.json, config).await
 }
 
 /// Another model
@@ -139,14 +139,15 @@ pub(crate) struct Model {
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Which one
-    model: String,
+    #[arg(value_name = "MODEL")]
+    to: String,
     /// One object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn model(args: Model, config: &Config) -> anyhow::Result<ExitCode> {
-    simple(&args.session, Command::Model { model: args.model }, args.json, config).await
+    simple(&args.session, Command::Model { model: args.to }, args.json, config).await
 }
 
 /// End the agent; what was said stays

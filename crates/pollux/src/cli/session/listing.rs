@@ -18,6 +18,7 @@ const MOST: usize = 1000;
 
 /// The sessions of the daemon: those that it drives, and those that Gemini CLI writes by itself
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Ls {
     /// Also those whose agent is gone
     #[arg(long, short)]

@@ -47,8 +47,7 @@ impl Addresses {
     }
 
     fn has_host(&self, host: &str) -> bool {
-        let host = host.to_lowercase();
-        self.hosts.iter().any(|known| *known == host)
+        self.hosts.contains(&host.to_lowercase())
     }
 
     fn has_origin(&self, origin: &str) -> bool {

@@ -5,7 +5,7 @@ use super::headless::file_of;
 use futures::future::BoxFuture;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::gemini::acp::{Gemini as Acp, Live, Resume};
-use pollux_agent::model::{Event, EventKind, Failure, Phase, Source};
+use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
 use pollux_agent::session::Order;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +23,11 @@ struct Steers {
 /// Starts the CLI and opens the session.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
-    // The mode is always said: the settings of a repository name another one for those who say nothing.
     let mut acp = Acp::new().cli(cli).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
+    if wanted.mode == Mode::Default {
+        // Said out loud: the settings of a repository name another one for those who say nothing.
+        acp = acp.extra_arg("--approval-mode=default");
+    }
     if let Some(model) = wanted.model {
         acp = acp.model(model);
     }

@@ -364,7 +364,9 @@ impl Task {
         self.orders = Some(agent.orders);
         // The orders that came before it was there.
         let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_iter().for_each(|order| self.order(order));
+        for order in waiting {
+            self.order(order);
+        }
         let effects = self.session.go_on();
         self.effects(effects, None).await;
         Pump::start(agent.events)

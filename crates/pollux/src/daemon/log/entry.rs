@@ -46,7 +46,7 @@ impl Entry {
         // Writing to a string does not fail.
         let (seq, epoch, at) = (self.seq, self.epoch, self.at);
         let _written =
-            write!(out, r#"{{"seq":{seq},"epoch":{epoch},"recorded_at":"{at:.3}","event":"#);
+            write!(out, r#"{{"seq":{seq},"epoch":{epoch},"recorded_at":"{at}","event":"#);
         out.push_str(&self.json);
         if !self.cut.is_empty() {
             out.push_str(r#","cut":"#);
@@ -79,6 +79,8 @@ pub(super) fn raw(json: String) -> Box<RawValue> {
 
 /// An event with its number, ready to be written.
 pub fn entry(event: &Event<'_>, seq: u64, epoch: u64, at: Timestamp) -> Entry {
+    // To the millisecond, as it will be read again: whoever heard it first has the same.
+    let at = Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
     let kind = kind(&event.kind).to_owned();
     let json = serde_json::to_string(event).unwrap_or_else(|error| unwritable(&kind, &error));
     let words = words(&event.kind);
@@ -191,7 +193,9 @@ fn of_block(block: &Block<'_>, all: &mut Vec<String>) {
         Block::ToolUse { input, .. } => texts(&input.to_value(), all),
         Block::ToolResult { content: ResultContent::Text(text), .. } => all.push(text.to_string()),
         Block::ToolResult { content: ResultContent::Blocks(blocks), .. } => {
-            blocks.iter().for_each(|block| of_block(block, all));
+            for block in blocks {
+                of_block(block, all);
+            }
         }
         Block::Image { .. } => {}
     }

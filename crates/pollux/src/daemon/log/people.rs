@@ -59,20 +59,19 @@ pub fn revoke(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
     Ok(connection.execute("DELETE FROM devices WHERE id = ?1", [id])? > 0)
 }
 
-/// Writes down who did what.
-pub fn audit(
-    connection: &Connection,
-    now: Timestamp,
-    device: &str,
-    action: &str,
-    session: Option<&str>,
-    detail: &serde_json::Value,
-) -> rusqlite::Result<()> {
+/// Writes down who did what. The entry gets its id here.
+pub fn audit(connection: &Connection, entry: &AuditEntry) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO audit (at, device, action, session, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![now.as_millisecond(), device, action, session, detail.to_string()])?;
+        .execute(params![
+            entry.at.as_millisecond(),
+            entry.device,
+            entry.action,
+            entry.session_id,
+            entry.detail.to_string(),
+        ])?;
     Ok(())
 }
 

@@ -77,7 +77,7 @@ fn run(mut connection: Connection, mut waiting: mpsc::Receiver<Job>) {
         let (outcome, done) = transact(&mut connection, jobs.drain(..));
         for after in done {
             // Where the transaction failed, nothing of any of them was written.
-            after(outcome.as_ref().map(|()| ()).map_err(copy));
+            after(outcome.as_ref().copied().map_err(copy));
         }
     }
     // Leaves one file behind instead of three.

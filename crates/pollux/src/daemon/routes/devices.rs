@@ -44,7 +44,7 @@ pub(super) async fn pair(
     let origins = api.addresses.origins().into_iter();
     let urls = origins.map(|origin| format!("{origin}/#pair={code}")).collect();
     let fingerprint = api.fingerprint.clone();
-    Ok(Json(Pair { urls, code, fingerprint, expires_at }))
+    Ok(Json(Pair { code, urls, fingerprint, expires_at }))
 }
 
 /// What a device is told that was let in.

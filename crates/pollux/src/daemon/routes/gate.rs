@@ -48,10 +48,10 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
             (StatusCode::FORBIDDEN, Json(problem(&error))).into_response()
         }
     };
-    with_rules(response, is_api, api.secure)
+    with_rules(response, is_api, &api)
 }
 
-fn with_rules(mut response: Response, is_api: bool, secure: bool) -> Response {
+fn with_rules(mut response: Response, is_api: bool, api: &Api) -> Response {
     let rules: [(HeaderName, &'static str); 6] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -67,7 +67,7 @@ fn with_rules(mut response: Response, is_api: bool, secure: bool) -> Response {
     if is_api {
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }
-    if secure {
+    if api.secure {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
     response

@@ -3,7 +3,8 @@
 
 use super::{Api, Bad, need};
 use crate::api::{
-    Accepted, Begin, CommandBody, OpenQuestion, Problem, Projects, Scope, Sessions, Summary, Trust,
+    Accepted, AuditEntry, Begin, CommandBody, OpenQuestion, Problem, Projects, Scope, Sessions,
+    Summary, Trust,
 };
 use crate::daemon::door::Guest;
 use crate::daemon::log;
@@ -139,7 +140,7 @@ pub(super) async fn command(
                 Problem { code: refusal.code, message: refusal.message, hint: refusal.hint };
             Err(Bad(anyhow::Error::new(Turned(problem))))
         }
-        reply => Ok(Json(Accepted { id, reply })),
+        reply @ Reply::Done(_) => Ok(Json(Accepted { id, reply })),
     }
 }
 
@@ -211,15 +212,15 @@ pub(super) async fn note(
     session: Option<&str>,
     detail: Value,
 ) {
-    let (name, session) = (guest.name.clone(), session.map(str::to_owned));
-    let now = api.hub.now();
-    let written = api
-        .hub
-        .log()
-        .write(move |connection| {
-            log::audit(connection, now, &name, action, session.as_deref(), &detail)
-        })
-        .await;
+    let entry = AuditEntry {
+        id: 0,
+        at: api.hub.now(),
+        device: guest.name.clone(),
+        action: action.to_owned(),
+        session_id: session.map(str::to_owned),
+        detail,
+    };
+    let written = api.hub.log().write(move |connection| log::audit(connection, &entry)).await;
     if let Err(error) = written {
         tracing::error!("{error:#}");
     }

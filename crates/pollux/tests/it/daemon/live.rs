@@ -118,7 +118,7 @@ async fn a_session_of_the_users_own_terminal_appears_and_survives_what_deletes_i
     let stage = stage("greeting").await;
     let house = House::on(&stage).await;
     stage.headless("hello there", &[]).await.unwrap();
-    let found = pollux_e2e::wait_for("the session", Duration::from_secs(60), async || {
+    let found = pollux_e2e::wait_for("the session", Duration::from_mins(1), async || {
         let found = house.get("/api/v1/sessions").await["sessions"].clone();
         if found[0].is_object() { Ok(found) } else { Err(found) }
     })
@@ -134,7 +134,9 @@ async fn a_session_of_the_users_own_terminal_appears_and_survives_what_deletes_i
     let path = format!("/api/v1/sessions/{id}/restore");
     assert_eq!(house.post(&path, json!({})).await.0, 409, "its file is there");
     let chats = walk(&stage.home().path().join(".gemini/tmp"));
-    chats.iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    for file in chats {
+        std::fs::remove_file(file).unwrap();
+    }
     let (status, restored) = house.post(&path, json!({})).await;
     assert_eq!(status, 200, "{restored}");
     let again = stage.headless("and again", &["--resume", &id]).await.unwrap();
@@ -179,6 +181,11 @@ async fn a_repository_cannot_widen_what_the_agent_may_do() {
     let last = frames.last().unwrap();
     assert_eq!(last["session"]["status"], "waiting", "it asks before it writes");
     assert_eq!(last["session"]["mode"], "default");
+    let id = house.begin(json!({ "cwd": stage.workspace(), "driver": "headless" })).await;
+    let mut socket = joined(&house, &id).await;
+    house.command(&id, "c1", json!({ "type": "prompt", "text": prompt_of("write-file") })).await;
+    turn(&mut socket).await;
+    assert!(!stage.workspace().join("new.txt").exists(), "headless, it can only read");
     house.close().await;
     stage.close().await;
 }

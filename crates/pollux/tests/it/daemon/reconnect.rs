@@ -58,6 +58,21 @@ async fn join(house: &House, id: &str, seen: &mut Seen) -> Socket {
     socket
 }
 
+/// Joins, handles some frames, and is gone without a word; until all was seen.
+async fn come_and_go(house: &House, id: &str, last: &AtomicU64) -> Seen {
+    let mut seen = Seen::default();
+    let done = |seen: &Seen| seen.place.is_some_and(|(seq, _)| seq >= last.load(Ordering::Relaxed));
+    while !done(&seen) {
+        let mut socket = join(house, id, &mut seen).await;
+        let mut frames = rand::rng().random_range(1..12);
+        while frames > 0 && !done(&seen) {
+            seen.take(&socket.next().await);
+            frames -= 1;
+        }
+    }
+    seen
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_that_come_and_go_at_random_lose_nothing_and_see_nothing_twice() {
     const EVENTS: u64 = 3_000;
@@ -70,22 +85,7 @@ async fn clients_that_come_and_go_at_random_lose_nothing_and_see_nothing_twice()
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..CLIENTS {
         let (house, id, last) = (Arc::clone(&house), id.clone(), Arc::clone(&last));
-        clients.spawn(async move {
-            let mut seen = Seen::default();
-            while seen.place.is_none_or(|(seq, _)| seq < last.load(Ordering::Relaxed)) {
-                let mut socket = join(&house, &id, &mut seen).await;
-                // So many frames, then the connection is gone without a word.
-                let frames = rand::rng().random_range(1..12);
-                for _ in 0..frames {
-                    let frame = socket.next().await;
-                    seen.take(&frame);
-                    if seen.place.is_some_and(|(seq, _)| seq >= last.load(Ordering::Relaxed)) {
-                        break;
-                    }
-                }
-            }
-            seen
-        });
+        clients.spawn(async move { come_and_go(&house, &id, &last).await });
     }
     for number in 0..EVENTS {
         let kind = match number % 500 {

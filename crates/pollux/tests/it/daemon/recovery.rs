@@ -10,13 +10,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// The program itself, as a daemon, in a directory that outlives it.
 struct Served {
     child: Child,
     origin: String,
     token: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Also where the test has failed: nobody else ends it.
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+    }
 }
 
 impl Served {
@@ -40,12 +48,6 @@ impl Served {
         let origin = address["origins"][0].as_str().unwrap().to_owned();
         let token = std::fs::read_to_string(place.join("token")).unwrap();
         Self { child, origin, token }
-    }
-
-    /// At once, as the system does it when memory runs out.
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
     }
 
     async fn get(&self, path: &str) -> Value {
@@ -113,7 +115,8 @@ async fn a_daemon_that_is_killed_at_random_moments_loses_nothing_and_runs_nothin
         daemon.post(&path, &body).await.unwrap();
         let moment = Duration::from_millis(rand::rng().random_range(0..4_000));
         tokio::time::sleep(moment).await;
-        daemon.kill();
+        // At once, as the system does it when memory runs out.
+        drop(daemon);
         let heard = hears.join_next().await.unwrap().unwrap();
         daemon = Served::start(&stage, data.path()).await;
         settled(&daemon, &id).await;
@@ -139,7 +142,12 @@ async fn a_daemon_that_is_killed_at_random_moments_loses_nothing_and_runs_nothin
         assert!(asked <= 1, "`{text}` was run {asked} times");
     }
     compare(&stage, &daemon, &id).await;
-    daemon.kill();
+    // What the model was asked is in the log, whatever became of the agent's own file.
+    let log = serde_json::to_string(&daemon.events(&id).await).unwrap();
+    for prompt in prompts.iter().filter(|prompt| prompt.starts_with("words number")) {
+        assert!(log.contains(prompt.trim()), "`{prompt}` was asked, and the log does not know");
+    }
+    drop(daemon);
     stage.close().await;
 }
 
@@ -161,12 +169,15 @@ async fn go_on(daemon: &Served, id: &str, path: &str, kill: usize) {
     settled(daemon, id).await;
 }
 
-/// Every message of the session's file is in the log, once.
+/// Every message of the session's file is in the log, once. A start that was killed may leave a file in which only the
+/// context stands that the CLI gives itself.
 async fn compare(stage: &Stage, daemon: &Served, id: &str) {
     let text = std::fs::read_to_string(file(stage, id)).unwrap();
-    let ids: Vec<String> =
-        Transcript::read(&text).messages().map(|message| message.id.to_string()).collect();
-    assert!(!ids.is_empty());
+    let ids: Vec<String> = Transcript::read(&text)
+        .messages()
+        .filter(|message| !message.meta)
+        .map(|message| message.id.to_string())
+        .collect();
     wait_for("the log to have what the file has", LONGEST, async || {
         let page = daemon.get(&format!("/api/v1/sessions/{id}/messages?limit=500")).await;
         let messages = page["messages"].as_array().unwrap();
