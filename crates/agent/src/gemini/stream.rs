@@ -8,6 +8,7 @@ pub mod driver;
 pub mod failure;
 mod fuse;
 mod lines;
+mod object;
 mod order;
 mod place;
 mod translate;

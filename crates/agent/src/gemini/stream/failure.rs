@@ -3,7 +3,7 @@
 //! The CLI says it in a `result` line, in an `error` line with exit code 0, as JSON on stderr, as a sentence on stderr
 //! with nothing on stdout, by its exit code alone, or by ending without a word. Pure: what was seen in, the error out.
 
-use super::translate::Told;
+use super::translate::{Ended, Told};
 use crate::gemini::loose::loose_object;
 use crate::gemini::transcript::string;
 use crate::model::{Failure, Phase, StopReason};
@@ -32,7 +32,7 @@ pub fn failure(end: &End<'_>) -> Option<Failure> {
         (None, Some(result)) => said(end, result.message.as_deref(), result.kind.as_deref()),
         (None, None) => unsaid(end),
     };
-    let upstream = end.told.result.as_ref().map(|result| result.line.clone());
+    let upstream = end.told.result.as_ref().and_then(Ended::upstream);
     let upstream = upstream.or_else(|| on_stderr(end.stderr).map(|(object, _)| object));
     let stderr = end.stderr.into();
     Some(Failure { exit_code: end.code, signal: end.signal, upstream, stderr, ..found })

@@ -291,9 +291,13 @@ impl Fusion {
 
     /// What could not be completed, in words.
     fn missing(&self, followed: bool) -> Option<String> {
+        let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
         if !followed {
-            let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
             return Some(format!("no session file was found: {what} are missing"));
+        }
+        if self.messages.is_empty() && self.assembly.next_answer() > 0 {
+            // A disk that is full, for one.
+            return Some(format!("the session file has nothing of this run: {what} are missing"));
         }
         let ended =
             self.calls.iter().filter(|(id, ended)| **ended && !self.completed.contains(*id));

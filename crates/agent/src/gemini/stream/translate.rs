@@ -70,7 +70,14 @@ pub struct Ended {
     /// `error.type`.
     pub kind: Option<String>,
     /// The whole line.
-    pub line: Box<RawValue>,
+    line: String,
+}
+
+impl Ended {
+    /// The whole line, as the CLI has printed it.
+    pub fn upstream(&self) -> Option<Box<RawValue>> {
+        RawValue::from_string(self.line.clone()).ok()
+    }
 }
 
 impl Translator {
@@ -91,7 +98,7 @@ impl Translator {
         if text.trim().is_empty() {
             return;
         }
-        let Ok(row) = serde_json::from_str::<Row<'a>>(text) else {
+        let Some(row) = Row::read(text) else {
             let cut = text.trim_start().starts_with('{') && !wire::is_json(text);
             let reason = if cut { "the line is not whole JSON" } else { "the line is not JSON" };
             return self.unread(reason.to_owned(), text, events);
@@ -244,11 +251,11 @@ impl Translator {
         tell: &mut impl FnMut(EventKind<'a>),
     ) {
         let wrong = read(result.error).filter(|wrong: &Wrong<'a>| wrong.read);
-        self.told.result = serde_json::from_str(line).ok().map(|line| Ended {
+        self.told.result = Some(Ended {
             success: string(result.status).as_deref() == Some("success"),
             message: wrong.as_ref().and_then(|w| string(w.message)).map(Cow::into_owned),
             kind: wrong.as_ref().and_then(|w| string(w.kind)).map(Cow::into_owned),
-            line,
+            line: line.to_owned(),
         });
         let Some(stats) = result.stats.as_ref().filter(|stats| stats.read) else { return };
         for (model, stats) in &stats.models.0 {
@@ -281,7 +288,7 @@ impl Translator {
             #[serde(borrow)]
             stats: Option<Stats<'a>>,
         }
-        let line = self.told.result.as_ref().map(|result| result.line.get());
+        let line = self.told.result.as_ref().map(|result| result.line.as_str());
         let head: Option<Head<'_>> = line.and_then(|line| serde_json::from_str(line).ok());
         let stats = head.and_then(|head| head.stats);
         stats.map_or((None, None), |stats| {

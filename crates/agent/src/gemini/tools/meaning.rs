@@ -13,6 +13,9 @@ const RESULT: &str = "toolCalls[].result";
 const DISPLAY: &str = "toolCalls[].resultDisplay";
 const FILE_DIFF: &str = "toolCalls[].resultDisplay.fileDiff";
 
+/// How a hunk of a unified diff begins.
+const HUNK: &str = "@@ -";
+
 loose_object! {
     /// The arguments that say what a call is about.
     Args {
@@ -58,12 +61,15 @@ pub fn streamed(begun: Option<&Meaning>, output: Option<&Text<'_>>) -> Option<Me
     match begun {
         Some(Meaning::Command { command, derived, .. }) => {
             let mut derived = derived.clone();
-            let output = output.map(|text| text.to_str().into_owned());
+            // As it was written: whoever looks at it decodes it.
+            let output = output.map(|text| text.clone().into_owned());
             derived.0.extend(output.is_some().then_some(("output", OUTPUT)));
             Some(Meaning::Command { command: command.clone(), output, exit_code: None, derived })
         }
         Some(meaning) => Some(meaning.clone()),
-        None => output.and_then(|text| diff_in(&text.to_str(), OUTPUT)),
+        None => output
+            .filter(|text| text.has_plain(HUNK))
+            .and_then(|text| diff_in(&text.to_str(), OUTPUT)),
     }
 }
 
@@ -84,7 +90,7 @@ pub fn recorded(
                 None => text(display).map(|text| (text, DISPLAY)),
             };
             derived.0.extend(output.as_ref().map(|(_, from)| ("output", *from)));
-            let output = output.map(|(output, _)| output);
+            let output = output.map(|(output, _)| Text::from(output));
             Some(Meaning::Command { command, output, exit_code, derived })
         }
         Some(Meaning::Mutation { path, change, diff, derived }) => {
@@ -183,7 +189,7 @@ fn diff_in(text: &str, from: &'static str) -> Option<Meaning> {
     let mut lines = text.lines();
     let headed = lines.any(|line| line.starts_with("--- "))
         && lines.next().is_some_and(|line| line.starts_with("+++ "));
-    let hunk = lines.next().is_some_and(|line| line.starts_with("@@ -"));
+    let hunk = lines.next().is_some_and(|line| line.starts_with(HUNK));
     (headed && hunk)
         .then(|| Meaning::Diff { diff: text.to_owned(), derived: Derived(vec![("diff", from)]) })
 }
