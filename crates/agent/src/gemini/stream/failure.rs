@@ -64,9 +64,7 @@ fn said(end: &End<'_>, message: Option<&str>, kind: Option<&str>) -> Failure {
     match status {
         Some(status) => by_status(status, message),
         None if kind == Some("FatalTurnLimitedError") => turns(),
-        None if message.contains("Incomplete JSON") || message.contains("fetch failed") => {
-            lost(message)
-        }
+        None if is_lost(message) => lost(message),
         None => Failure::new(Phase::Request, "model_error", plain(message)).retryable(),
     }
 }
@@ -78,6 +76,14 @@ fn answer(error: Option<&str>) -> Failure {
     Failure::new(Phase::Response, code, message)
         .hint("the CLI has tried several times already; try again later, or another model")
         .retryable()
+}
+
+/// What Node says of a connection that broke, somewhere in a message.
+const LOST: [&str; 5] =
+    ["Incomplete JSON", "fetch failed", "ECONNRESET", "socket hang up", "other side closed"];
+
+fn is_lost(message: &str) -> bool {
+    plain(message) == "terminated" || LOST.iter().any(|words| message.contains(words))
 }
 
 fn lost(message: &str) -> Failure {
@@ -242,7 +248,7 @@ fn without_colour(text: &str) -> String {
 }
 
 /// Lines that every run writes, and that say nothing of why one failed.
-const NOISE: [&str; 12] = [
+const NOISE: [&str; 13] = [
     "Warning: ",
     "YOLO mode",
     "Ripgrep is not",
@@ -255,6 +261,7 @@ const NOISE: [&str; 12] = [
     "Experiments loaded",
     "Skill ",
     "Error when talking to Gemini API",
+    "Please fix the configuration",
 ];
 
 /// The sentence on stderr that says what went wrong: the last that begins a line and is not noise.

@@ -203,12 +203,15 @@ impl Fusion {
             let call = call.cloned().unwrap_or_default();
             let name = string(call.name);
             let output = text_of(content);
-            let meaning = meaning::recorded(
+            let mut meaning = meaning::recorded(
                 name.as_deref().unwrap_or_default(),
                 call.args,
                 output.as_deref(),
                 call.result_display,
             );
+            if *status != Status::Success {
+                meaning = meaning.map(meaning::undone);
+            }
             let failed = *status == Status::Error;
             let (output, error) = if failed { (None, output) } else { (output, None) };
             out.push(Event::new(

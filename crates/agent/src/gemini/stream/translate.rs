@@ -215,16 +215,20 @@ impl Translator {
         let call = self.open.remove(string(result.tool_id).unwrap_or_default().as_ref());
         let output = result.output.and_then(Text::from_raw);
         let begun = call.as_ref().and_then(|call| call.meaning.as_ref());
-        let meaning = meaning::streamed(begun, output.as_ref());
+        let status = match string(result.status).as_deref() {
+            Some("error") => Status::Error,
+            Some("cancelled") => Status::Cancelled,
+            _ => Status::Success,
+        };
+        let mut meaning = meaning::streamed(begun, output.as_ref());
+        if status != Status::Success {
+            meaning = meaning.map(meaning::undone);
+        }
         let wrong = read(result.error).filter(|wrong: &Wrong<'a>| wrong.read);
         tell(EventKind::ToolEnded {
             id: words(result.tool_id),
             name: call.map(|call| Text::from(call.name)),
-            status: match string(result.status).as_deref() {
-                Some("error") => Status::Error,
-                Some("cancelled") => Status::Cancelled,
-                _ => Status::Success,
-            },
+            status,
             changed: false,
             output,
             error: wrong.and_then(|wrong| wrong.message).and_then(Text::from_raw),

@@ -56,6 +56,17 @@ pub fn begun(name: &str, parameters: Option<&RawValue>) -> Option<Meaning> {
     about(name, parameters, PARAMETERS)
 }
 
+/// The meaning of a call that did not end well: it has changed nothing, whatever it was meant to change.
+pub fn undone(meaning: Meaning) -> Meaning {
+    match meaning {
+        Meaning::Mutation { path, mut derived, .. } => {
+            derived.0.retain(|(fact, _)| *fact == "path");
+            Meaning::Mutation { path, change: None, diff: None, derived }
+        }
+        other => other,
+    }
+}
+
 /// What came of a call, as far as the stream tells.
 pub fn streamed(begun: Option<&Meaning>, output: Option<&Text<'_>>) -> Option<Meaning> {
     match begun {
@@ -196,7 +207,7 @@ fn diff_in(text: &str, from: &'static str) -> Option<Meaning> {
 
 #[cfg(test)]
 mod tests {
-    use super::{begun, diff_in, recorded};
+    use super::{begun, diff_in, recorded, undone};
     use crate::model::Meaning;
     use serde_json::value::RawValue;
 
@@ -224,6 +235,16 @@ mod tests {
         assert_eq!((path.as_str(), diff.as_deref()), ("/w/a.txt", Some("@@ x")));
         assert!(derived.0.contains(&("diff", "toolCalls[].resultDisplay.fileDiff")));
         assert_eq!(derived.0.iter().filter(|(fact, _)| *fact == "diff").count(), 1);
+    }
+
+    #[test]
+    fn an_edit_that_failed_has_a_path_and_no_diff() {
+        let args = raw(r#"{"file_path":"a.txt","old_string":"one","new_string":"two"}"#);
+        let failed = undone(begun("replace", Some(&args)).unwrap());
+        let Meaning::Mutation { path, change: None, diff: None, derived } = failed else {
+            panic!("nothing was changed: {failed:?}")
+        };
+        assert_eq!((path.as_str(), derived.0), ("a.txt", vec![("path", "tool_use.parameters")]));
     }
 
     #[test]

@@ -29,9 +29,12 @@ fn settings(stage: &Stage, change: impl FnOnce(&mut Value)) {
 #[tokio::test]
 async fn the_exit_codes_that_the_real_cli_can_be_brought_to_have_their_names() {
     for cli in Cli::all().unwrap() {
-        let input = fails(&cli, |_, run| run.extra_arg("--resume=no-such-session")).await;
-        assert_eq!((input.phase, input.code), (Phase::Start, "bad_input"), "{}", cli.version());
-        assert_eq!(input.exit_code, Some(42));
+        // 0.34 takes an id that it does not know for the wish for a new session.
+        if cli.like() != "0.34.0" {
+            let input = fails(&cli, |_, run| run.extra_arg("--resume=no-such-session")).await;
+            assert_eq!((input.phase, input.code), (Phase::Start, "bad_input"), "{}", cli.version());
+            assert_eq!(input.exit_code, Some(42));
+        }
 
         let sandbox = |_: &Stage, run: Run| run.env("GEMINI_SANDBOX", "no-such-sandbox");
         let sandbox = fails(&cli, sandbox).await;
@@ -50,6 +53,7 @@ async fn the_exit_codes_that_the_real_cli_can_be_brought_to_have_their_names() {
             cli.version()
         );
         assert_eq!(broken.exit_code, Some(52));
+        assert!(broken.message.contains("settings.json"), "it says where: {}", broken.message);
 
         let turns = |stage: &Stage, run| {
             settings(stage, |all| all["model"] = json!({ "maxSessionTurns": 1 }));

@@ -134,6 +134,8 @@ async fn a_cli_that_is_killed_at_any_moment_is_a_typed_error() {
 async fn runs_side_by_side_leave_no_process_and_no_file_behind() {
     let Some(cli) = newest() else { return };
     let stage = Stage::with(&cli, "shell").await.unwrap();
+    // The first start in a new home rewrites the settings, and another that begins in that moment reads half of them.
+    told(run(&stage, "run the commands").mode(Mode::Yolo)).await;
     // Temporary files of Pollux, of the CLI and of its shells all go here.
     let temporary = tempfile::tempdir().unwrap();
     let mut runs = tokio::task::JoinSet::new();
