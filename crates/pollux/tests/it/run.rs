@@ -1,5 +1,8 @@
 //! `pollux run` as a user calls it, with the real CLI against a scripted model.
 
+mod flags;
+mod rough;
+
 use assert_cmd::Command;
 use pollux_e2e::{Cli, package, repository};
 use serde_json::Value;
@@ -46,6 +49,29 @@ impl Place {
         command.env("XDG_CACHE_HOME", self.directory.path().join("cache"));
         command.env("XDG_DATA_HOME", self.directory.path().join("data"));
         command
+    }
+
+    /// The same with a script of the test's own, and a journal of what the model was asked.
+    fn rehearse_own(&self, script: &str, program: &str) -> Command {
+        let (file, journal) = (self.directory.path().join("own.toml"), self.journal_file());
+        fs::write(&file, script).unwrap();
+        let mut command = pollux(&self.work());
+        command.arg("rehearse").arg(file).arg("--home").arg(self.home());
+        command.arg("--journal").arg(journal).arg("--").arg(program);
+        command.env("XDG_CACHE_HOME", self.directory.path().join("cache"));
+        command.env("XDG_DATA_HOME", self.directory.path().join("data"));
+        command
+    }
+
+    fn journal_file(&self) -> PathBuf {
+        self.directory.path().join("journal.jsonl")
+    }
+
+    /// The requests that were turns of the conversation.
+    fn turns(&self) -> Vec<Value> {
+        let journal = fs::read_to_string(self.journal_file()).unwrap();
+        let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        entries.filter(|entry| entry["kind"] == "request" && entry["asks"] == "turn").collect()
     }
 
     fn run(&self, script: &str, args: &[&str]) -> Output {

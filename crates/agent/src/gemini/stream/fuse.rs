@@ -224,12 +224,15 @@ impl Fusion {
             let call = call.cloned().unwrap_or_default();
             let name = string(call.name);
             let output = text_of(content);
-            let meaning = meaning::recorded(
+            let mut meaning = meaning::recorded(
                 name.as_deref().unwrap_or_default(),
                 call.args,
                 output.as_deref(),
                 call.result_display,
             );
+            if *status != Status::Success {
+                meaning = meaning.map(meaning::undone);
+            }
             let failed = *status == Status::Error;
             let (output, error) = if failed { (None, output) } else { (output, None) };
             out.push(Event::new(
@@ -312,9 +315,13 @@ impl Fusion {
 
     /// What could not be completed, in words.
     fn missing(&self, followed: bool) -> Option<String> {
+        let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
         if !followed {
-            let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
             return Some(format!("no session file was found: {what} are missing"));
+        }
+        if self.messages.is_empty() && self.assembly.next_answer() > 0 {
+            // A disk that is full, for one.
+            return Some(format!("the session file has nothing of this run: {what} are missing"));
         }
         let ended =
             self.calls.iter().filter(|(id, ended)| **ended && !self.completed.contains(*id));

@@ -39,6 +39,11 @@ impl Place {
         self.id.get_or_insert_with(|| id.to_owned());
     }
 
+    /// True where there is something to look for.
+    pub(super) fn is_known(&self) -> bool {
+        self.id.is_some() || self.follow.is_some()
+    }
+
     /// Where the file is, if it was found.
     pub(in crate::gemini) fn path(&self) -> Option<&Path> {
         self.follow.as_ref().map(Follow::path)

@@ -223,7 +223,7 @@ fn ended(status: Status, meaning: Option<&Meaning>, error: Option<&Text<'_>>) ->
         }
         (_, Some(Meaning::Command { exit_code: Some(code), output, .. })) => {
             let mark = if *code == 0 { '✓' } else { '✗' };
-            let lines = output.as_deref().map_or(0, |output| output.lines().count());
+            let lines = output.as_ref().map_or(0, |output| output.to_str().lines().count());
             format!("{mark} exit {code} · {}", human::count(lines as u64, "line"))
         }
         (_, Some(Meaning::Mutation { diff: Some(diff), .. })) => {
