@@ -121,7 +121,9 @@ mod tests {
         let lines = lines(&format!("a line of noise\n{RECORDED}"));
         let mut translator = Translator::default();
         let mut events = Vec::new();
-        lines.iter().for_each(|line| translator.line(line, &mut events));
+        for line in &lines {
+            translator.line(line, &mut events);
+        }
         let usage: Vec<_> = events
             .iter()
             .filter_map(|event| match &event.kind {
@@ -143,7 +145,9 @@ mod tests {
     fn an_error_in_the_object_is_no_success() {
         let lines = lines(r#"{"session_id":"s","error":{"type":"Error","message":"no","code":1}}"#);
         let mut translator = Translator::default();
-        lines.iter().for_each(|line| translator.line(line, &mut Vec::new()));
+        for line in &lines {
+            translator.line(line, &mut Vec::new());
+        }
         let result = translator.told().result.clone().unwrap();
         assert_eq!((result.success, result.message.as_deref()), (false, Some("no")));
     }
