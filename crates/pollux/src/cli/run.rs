@@ -259,7 +259,7 @@ async fn tell(running: &mut Running, output: &mut Output) -> anyhow::Result<()> 
                     stop.kill();
                 } else {
                     live.hide();
-                    report::quiet("stopping; Ctrl-C once more ends it at once");
+                    output.remark("stopping; Ctrl-C once more ends it at once")?;
                     stop.cancel();
                 }
                 asked = true;

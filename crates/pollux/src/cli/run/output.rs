@@ -78,6 +78,15 @@ impl Output {
         }
     }
 
+    /// A remark for the person who waits, on a line of its own.
+    pub(super) fn remark(&mut self, text: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Text(words) => words.aside(text)?,
+            _ => report::quiet(text),
+        }
+        Ok(())
+    }
+
     pub(super) fn end(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
         match self {
             Self::Text(words) => words.end(outcome)?,
