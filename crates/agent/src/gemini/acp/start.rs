@@ -238,8 +238,10 @@ impl Gemini {
         args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
         let mode = self.mode.filter(|mode| *mode != Mode::Default);
         args.extend(mode.map(|mode| format!("--approval-mode={}", mode.upstream()).into()));
+        let boxed = |arg: &OsString| arg == "--sandbox" || arg == "-s" || arg == "--sandbox=true";
+        let forced = self.sandbox.as_ref().is_some_and(|sandbox| sandbox.forced);
         match &self.sandbox {
-            Some(sandbox) if !sandbox.forced => {
+            _ if !forced && (self.sandbox.is_some() || self.extra.iter().any(boxed)) => {
                 let message = "the sandbox starts Gemini CLI again inside, and ACP's pipes do not survive that";
                 return Err(Failure::new(Phase::Start, "sandbox", message)
                     .hint("use `--via headless`, or restrict the agent with a mode and rules"));

@@ -116,7 +116,9 @@ async fn a_huge_frame_is_cut_and_deep_nesting_is_read_over() {
     let reasons = reasons(&events);
     assert!(reasons.contains(&"the line is too long".to_owned()), "{reasons:?}");
     let shown = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Unread { text, reason, .. } if reason == "the line is too long" => Some(text.len()),
+        EventKind::Unread { text, reason, .. } if reason == "the line is too long" => {
+            Some(text.len())
+        }
         _ => None,
     });
     assert!(shown.max().unwrap() < 10_000, "a line of 70 MB is not told whole");
@@ -228,7 +230,12 @@ async fn auto_is_once_whatever_is_listed_first_and_no_option_is_no_yes() {
     player.says(&question(1, usual())).await;
     let answer = player.hears().await.unwrap();
     assert_eq!(answer["result"]["outcome"]["optionId"], "proceed_once");
-    for odd in [json!([]), json!("yes"), json!([{ "optionId": "x", "kind": "allow_always" }]), json!([5, null])] {
+    for odd in [
+        json!([]),
+        json!("yes"),
+        json!([{ "optionId": "x", "kind": "allow_always" }]),
+        json!([5, null]),
+    ] {
         player.says(&question(2, odd)).await;
         let answer = player.hears().await.unwrap();
         assert_eq!(answer["result"]["outcome"]["outcome"], "cancelled");
@@ -237,7 +244,9 @@ async fn auto_is_once_whatever_is_listed_first_and_no_option_is_no_yes() {
     assert_eq!(player.hears().await.unwrap()["error"]["code"], -32602);
     player.says("{\"id\":4,\"method\":\"terminal/create\",\"params\":{}}").await;
     assert_eq!(player.hears().await.unwrap()["error"]["code"], -32601);
-    player.says("{\"id\":5,\"method\":\"fs/read_text_file\",\"params\":{\"path\":\"/etc/passwd\"}}").await;
+    player
+        .says("{\"id\":5,\"method\":\"fs/read_text_file\",\"params\":{\"path\":\"/etc/passwd\"}}")
+        .await;
     assert_eq!(player.hears().await.unwrap()["error"]["code"], -32601, "files are off");
     player.answers(&request, json!({ "stopReason": "end_turn" })).await;
     turn(&mut session).await;
@@ -271,9 +280,9 @@ async fn the_first_answer_wins_and_the_second_is_told_what_holds() {
     assert_eq!(more["params"]["prompt"][0]["text"], "not on this machine");
     player.answers(&more, json!({ "stopReason": "end_turn" })).await;
     let events = turn(&mut session).await;
-    let cancelled = events.iter().any(|event| {
-        matches!(&event.kind, EventKind::ToolEnded { status: Status::Cancelled, .. })
-    });
+    let cancelled = events
+        .iter()
+        .any(|event| matches!(&event.kind, EventKind::ToolEnded { status: Status::Cancelled, .. }));
     assert!(cancelled, "a rejected call has its end");
 }
 
@@ -321,6 +330,9 @@ async fn an_agent_that_goes_away_in_a_turn_is_a_typed_error() {
 async fn an_empty_prompt_is_refused_before_it_is_sent() {
     let (_player, _agent, session) = stage().await;
     for empty in ["", "  \n\t"] {
-        assert_eq!(session.control().prompt(Prompt::text(empty)).await.unwrap_err().code, "no_prompt");
+        assert_eq!(
+            session.control().prompt(Prompt::text(empty)).await.unwrap_err().code,
+            "no_prompt"
+        );
     }
 }
