@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What a recorder did that this client never does: an empty prompt, a prompt without parameters, a second prompt while
 /// the first one runs, a line of garbage, a mode or a session that is not there, files offered and refused in odd ways.
-const NEVER: [&str; 16] = [
+const NEVER: [&str; 17] = [
     "prompt_empty",
     "prompt_empty_first",
     "prompt_noparams",
@@ -28,6 +28,7 @@ const NEVER: [&str; 16] = [
     "fs_client",
     "fs_client_enoent",
     "content_blocks",
+    "odd_calls",
     "_initialize",
     // It asks for a mode where none is offered.
     "0.16.0/plan_mode",

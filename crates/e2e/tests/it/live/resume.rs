@@ -8,6 +8,7 @@ use pollux_agent::model::Role;
 use pollux_e2e::{Cli, Stage};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tokio::task::JoinSet;
 
 /// The words of a session file, person and model in turns.
 fn words(file: &Path) -> Vec<String> {
@@ -33,36 +34,40 @@ fn keep_by_the_rules(stage: &Stage) {
     fs::write(&file, settings.to_string()).unwrap();
 }
 
-/// How often a session is gone on with here; `cargo xtask soak` does it a hundred times.
-fn cycles() -> usize {
-    pollux_e2e::cycles()
-}
-
 #[tokio::test]
 async fn a_session_survives_being_gone_on_with_while_others_are_started() {
+    // Side by side: each waits for its minute.
+    let mut versions = JoinSet::new();
     for cli in Cli::all().unwrap() {
-        let stage = Stage::with(&cli, "greeting").await.unwrap();
-        keep_by_the_rules(&stage);
-        let aside = stage.home().path().join("aside");
-        let mut live = gemini(&stage).policy(Policy::Deny).start().await.unwrap();
-        let told = quietly(&mut live, "hello for the first time").await;
-        let (id, file) = (told.outcome.session_id.unwrap(), told.outcome.session_file.unwrap());
-        live.close().await.unwrap();
-        let mut expected = words(&file);
-        assert_eq!(expected.len(), 2, "{} {expected:?}", cli.version());
-        // The first comes in the minute in which the session was made, the next ones soon after each other.
-        for cycle in 1..=cycles() {
-            let prompt = format!("hello, this is cycle {cycle}");
-            go_on(&stage, &id, &file, &aside, &prompt).await;
-            expected.extend([prompt, "Hello from the scripted model.".to_owned()]);
-            assert_eq!(words(&file), expected, "{} cycle {cycle}", cli.version());
-            // Another start in the same project, which cleans up by the CLI's own rules.
-            let ran = stage.headless("hello from elsewhere", &[]).await.unwrap();
-            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-            assert_eq!(words(&file), expected, "{} behind cycle {cycle}", cli.version());
-        }
-        stage.close().await;
+        versions.spawn(survives(cli));
     }
+    while let Some(survived) = versions.join_next().await {
+        survived.unwrap();
+    }
+}
+
+async fn survives(cli: Cli) {
+    let stage = Stage::with(&cli, "greeting").await.unwrap();
+    keep_by_the_rules(&stage);
+    let aside = stage.home().path().join("aside");
+    let mut live = gemini(&stage).policy(Policy::Deny).start().await.unwrap();
+    let told = quietly(&mut live, "hello for the first time").await;
+    let (id, file) = (told.outcome.session_id.unwrap(), told.outcome.session_file.unwrap());
+    live.close().await.unwrap();
+    let mut expected = words(&file);
+    assert_eq!(expected.len(), 2, "{} {expected:?}", cli.version());
+    // The first comes in the minute in which the session was made, the next ones soon after each other.
+    for cycle in 1..=pollux_e2e::cycles() {
+        let prompt = format!("hello, this is cycle {cycle}");
+        go_on(&stage, &id, &file, &aside, &prompt).await;
+        expected.extend([prompt, "Hello from the scripted model.".to_owned()]);
+        assert_eq!(words(&file), expected, "{} cycle {cycle}", cli.version());
+        // Another start in the same project, which cleans up by the CLI's own rules.
+        let ran = stage.headless("hello from elsewhere", &[]).await.unwrap();
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(words(&file), expected, "{} behind cycle {cycle}", cli.version());
+    }
+    stage.close().await;
 }
 
 async fn go_on(stage: &Stage, id: &str, file: &Path, aside: &Path, prompt: &str) {

@@ -1,7 +1,7 @@
 //! What goes wrong over ACP: each is one typed error with its phase, and nothing is left behind.
 
 use super::{SOON, Told, gemini, processes_with, quietly, turn};
-use pollux_agent::acp::{Budgets, Policy, Prompt};
+use pollux_agent::acp::{Budgets, McpServer, Policy, Prompt, Variable};
 use pollux_agent::model::{EventKind, Mode, Phase, StopReason};
 use pollux_e2e::{Cli, Stage, wait_until};
 use pollux_rehearsal::Script;
@@ -173,5 +173,26 @@ async fn the_sandbox_is_refused_with_the_reason() {
     assert_eq!((failure.phase, failure.code), (Phase::Start, "sandbox"));
     let failure = gemini(&stage).extra_arg("--sandbox").start().await.map(drop).unwrap_err();
     assert_eq!(failure.code, "sandbox");
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_does_not_outlive_the_session() {
+    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    let stage = Stage::with(&cli, "greeting").await.unwrap();
+    let server = McpServer::Stdio {
+        name: "sleeper".to_owned(),
+        command: "sleep".into(),
+        args: vec!["4751.25".to_owned()],
+        env: vec![Variable { name: "WHO".to_owned(), value: "pollux".to_owned() }],
+    };
+    let budgets = Budgets { control: Duration::from_secs(5), ..Budgets::default() };
+    // Some versions wait for the server, some do not; either way nothing is left.
+    let started = gemini(&stage).mcp(server).budgets(budgets).start().await;
+    match started {
+        Ok(live) => live.close().await.unwrap(),
+        Err(failure) => assert_eq!(failure.code, "control_timeout", "{failure:?}"),
+    }
+    wait_until("it is gone", SOON, || processes_with("sleep 4751.25").is_empty()).await;
     stage.close().await;
 }
