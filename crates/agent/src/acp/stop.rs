@@ -57,7 +57,7 @@ pub(super) fn why(
             (StopReason::MaxTurns, Some(failure), None)
         }
         Some("max_tokens") => {
-            let notice = "the answer was cut off at the model's limit of tokens";
+            let notice = "the agent stopped at a limit of tokens: of the answer, or of what the model can hold";
             (StopReason::EndTurn, None, Some(notice.to_owned()))
         }
         Some("refusal") => {

@@ -43,21 +43,21 @@ pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
+async fn start(args: &Capabilities, config: &Config) -> Result<Agent, Failure> {
+    if let Some(command) = &args.agent_command {
+        let mut words = command.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        return Agent::spawn(AgentConfig::new(program).args(words).cwd(&config.cwd)).await;
+    }
+    let mut search = config.search.clone();
+    let named = args.agent_path.as_ref().map(|path| config.cwd.join(path));
+    search.named = named.or(search.named);
+    let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
+    Gemini::new().cli(cli).cwd(&config.cwd).spawn().await
+}
+
 async fn probe(args: &Capabilities, config: &Config) -> Result<Probed, Failure> {
-    let agent = match &args.agent_command {
-        Some(command) => {
-            let mut words = command.split_whitespace();
-            let program = words.next().unwrap_or_default();
-            Agent::spawn(AgentConfig::new(program).args(words).cwd(&config.cwd)).await?
-        }
-        None => {
-            let mut search = config.search.clone();
-            let named = args.agent_path.as_ref().map(|path| config.cwd.join(path));
-            search.named = named.or(search.named);
-            let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
-            Gemini::new().cli(cli).cwd(&config.cwd).spawn().await?
-        }
-    };
+    let agent = start(args, config).await?;
     let about = agent.about().clone();
     let session = agent.open(Open::new(&config.cwd)).await;
     let session = session.map(|session| session.opened().clone());
@@ -103,7 +103,7 @@ fn print(probed: &Probed) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn named(out: &mut dyn Write, title: &str, list: &[Named]) -> anyhow::Result<()> {
+fn named(out: &mut dyn Write, title: &'static str, list: &[Named]) -> anyhow::Result<()> {
     let mut table = Table::new(&[(title, Align::Left), ("what it is", Align::Flexible)]);
     for it in list {
         let clean = |text: &str| crate::render::clean(text).into_owned();
