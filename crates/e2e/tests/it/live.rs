@@ -94,8 +94,18 @@ async fn turn(
     Told { events, outcome: live.outcome().unwrap_or_default() }
 }
 
+/// The same where nothing is to be answered.
 async fn quietly(live: &mut Live, prompt: &str) -> Told {
-    turn(live, prompt, async |_, _| {}).await
+    live.control().prompt(Prompt::text(prompt)).await.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = live.next().await {
+        let ended = matches!(event.kind, EventKind::TurnEnded { .. });
+        events.push(event);
+        if ended {
+            break;
+        }
+    }
+    Told { events, outcome: live.outcome().unwrap_or_default() }
 }
 
 /// Answers each question with the option that has an effect.
@@ -272,7 +282,7 @@ async fn cancels(live: &mut Live, version: &str) {
     let told = turn(live, "sleep", async |event, control| {
         answer(event, control, Effect::AllowOnce).await;
         if matches!(event.kind, EventKind::Answered { .. }) {
-            let runs = || !super::live::processes_with("sleep 4721.25").is_empty();
+            let runs = || !processes_with("sleep 4721.25").is_empty();
             pollux_e2e::wait_until("the command runs", SOON, runs).await;
             control.cancel().await.unwrap();
         }

@@ -4,7 +4,7 @@ use super::{gemini, quietly};
 use pollux_agent::acp::Policy;
 use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::transcript::{Transcript, text};
-use pollux_agent::model::Role;
+use pollux_agent::model::{Message, Role};
 use pollux_e2e::{Cli, Stage};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn words(file: &Path) -> Vec<String> {
     let transcript = Transcript::read(&text);
     let spoken =
         transcript.messages().filter(|message| !message.meta && message.role != Role::System);
-    spoken.map(|message| message.text()).filter(|text| !text.is_empty()).collect()
+    spoken.map(|message| Message::text(&message)).filter(|text| !text.is_empty()).collect()
 }
 
 /// Sessions are kept by the CLI's own rules, as on the machine of a user who has changed nothing.
@@ -76,7 +76,7 @@ async fn go_on(stage: &Stage, id: &str, file: &Path, aside: &Path, prompt: &str)
     assert_eq!(live.opened().session_id, id);
     let told = quietly(&mut live, prompt).await;
     assert_eq!(told.outcome.text, "Hello from the scripted model.", "{:?}", told.outcome.error);
-    let earlier: Vec<String> = told.outcome.messages.iter().map(|m| m.text()).collect();
+    let earlier: Vec<String> = told.outcome.messages.iter().map(Message::text).collect();
     assert!(!earlier.iter().any(|text| text.contains("first time")), "{earlier:?}");
     live.close().await.unwrap();
     let short: String = id.chars().take(8).collect();
