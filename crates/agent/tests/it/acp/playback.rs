@@ -149,8 +149,9 @@ async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
     let mut ours = Some(ours);
     for (at, (out, message)) in script.iter().enumerate() {
         let id = message["params"]["sessionId"].as_str();
-        let opens = message["method"] == "session/load";
-        if *out && !opens && id.is_some_and(|id| !client.sessions.contains_key(id)) {
+        let of_session = ["session/prompt", "session/cancel", "session/set_mode"];
+        let of_session = message["method"].as_str().is_some_and(|it| of_session.contains(&it));
+        if *out && of_session && id.is_none_or(|id| !client.sessions.contains_key(id)) {
             return (client.events, false);
         }
         if *out {
