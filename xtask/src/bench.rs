@@ -1,5 +1,6 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
+mod acp;
 mod data;
 mod headless;
 mod rehearsal;
@@ -10,6 +11,8 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// The ACP client: added latency beside a plain reader, updates a second, memory
+    Acp,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
@@ -20,6 +23,7 @@ pub(crate) enum Bench {
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Acp => acp::run(),
         Bench::Headless => headless::run(),
         Bench::Rehearsal => rehearsal::run(),
         Bench::Transcripts => transcripts::run(),

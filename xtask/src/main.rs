@@ -11,6 +11,7 @@ mod matrix;
 mod measure;
 mod record;
 mod shell;
+mod soak;
 mod test;
 
 use clap::{Parser, Subcommand};
@@ -55,6 +56,12 @@ enum Task {
     },
     /// What versions of the Gemini CLI print and write, as files
     Record(record::Record),
+    /// A session that is gone on with over and over, in every version, while other CLIs are started beside it
+    Soak {
+        /// How often
+        #[arg(long, default_value_t = 100)]
+        cycles: usize,
+    },
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -82,6 +89,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Try { rest } => home::run(&rest),
         Task::Matrix { versions } => matrix::run(&versions),
         Task::Record(record) => record::run(&record),
+        Task::Soak { cycles } => soak::run(cycles),
         Task::Test { rest } => test::run(&rest),
     }
 }

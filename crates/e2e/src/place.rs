@@ -32,6 +32,11 @@ pub fn kills() -> u64 {
     env::var("POLLUX_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(8)
 }
 
+/// How often a session is gone on with: twice, or as often as `POLLUX_CYCLES` says.
+pub fn cycles() -> usize {
+    env::var("POLLUX_CYCLES").ok().and_then(|number| number.parse().ok()).unwrap_or(2)
+}
+
 /// Versions that the user adds to the pinned ones: `POLLUX_GEMINI_VERSIONS=0.53.0,0.57.0`.
 pub(crate) fn added_versions() -> Vec<String> {
     versions_in("POLLUX_GEMINI_VERSIONS")

@@ -48,6 +48,8 @@ fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
         pollux,
         "run".into(),
         "hello".into(),
+        "--via".into(),
+        "headless".into(),
         "-o".into(),
         "events".into(),
         "--agent-path".into(),

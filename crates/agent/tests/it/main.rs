@@ -1,5 +1,5 @@
 //! The tests of this crate, in one binary.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod acp;
 mod claude;

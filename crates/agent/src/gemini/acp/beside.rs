@@ -3,7 +3,8 @@
 use crate::acp::{Beside, Done};
 use crate::gemini::stream::place::Place;
 use crate::gemini::stream::{Done as FileDone, Fusion};
-use crate::model::{Event, EventKind, Message, Source};
+use crate::model::{Event, EventKind, Input, Message, Source, Text};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,6 +16,8 @@ const EARLIER: i64 = 1000;
 pub(super) struct SessionFile {
     place: Option<Place>,
     fusion: Fusion,
+    /// The calls that were told to have begun.
+    begun: HashSet<String>,
     /// When the turn began, in milliseconds since 1970.
     since: i64,
 }
@@ -29,7 +32,30 @@ impl SessionFile {
             place.is(id);
             place
         });
-        Self { place, fusion: Fusion::thinking(), since: 0 }
+        Self { place, fusion: Fusion::thinking(), begun: HashSet::new(), since: 0 }
+    }
+
+    /// Tells what was fused. A call of which only the file knows, such as one of a tool that is not there, begins with its
+    /// end.
+    fn tell(&mut self, events: Vec<Event<'static>>, out: &mut Vec<Event<'static>>) {
+        for event in events {
+            match &event.kind {
+                EventKind::ToolStarted { id, .. } => drop(self.begun.insert(id.to_string())),
+                EventKind::ToolEnded { id, name, meaning, .. }
+                    if self.begun.insert(id.to_string()) =>
+                {
+                    let kind = EventKind::ToolStarted {
+                        id: id.clone(),
+                        name: name.clone().unwrap_or_else(|| Text::from("unknown")),
+                        input: Input::Mapped(Vec::new()),
+                        meaning: meaning.clone(),
+                    };
+                    out.push(Event::new(event.source, kind).derived("its end"));
+                }
+                _ => {}
+            }
+            out.push(event);
+        }
     }
 
     /// A record of an earlier turn that was written anew: a resume, or a turn that was stopped, writes all of them.
@@ -45,26 +71,31 @@ impl Beside for SessionFile {
             drop(place.poll());
         }
         self.fusion = Fusion::thinking();
+        self.begun.clear();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.since = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     }
 
     fn event(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
-        self.fusion.stream(event, out);
+        let mut fused = Vec::new();
+        self.fusion.stream(event, &mut fused);
+        self.tell(fused, out);
     }
 
     fn look(&mut self, out: &mut Vec<Event<'static>>) {
         let events = self.place.as_mut().map(Place::poll).unwrap_or_default();
+        let mut fused = Vec::new();
         for event in events {
             match &event.kind {
                 // ACP has told it.
                 EventKind::SessionStarted { .. } => {}
                 EventKind::MessageRecorded { message, .. } if self.is_earlier(message) => {
-                    out.push(event);
+                    fused.push(event);
                 }
-                _ => self.fusion.session(event, out),
+                _ => self.fusion.session(event, &mut fused),
             }
         }
+        self.tell(fused, out);
     }
 
     fn is_settled(&self) -> bool {
@@ -78,11 +109,12 @@ impl Beside for SessionFile {
             Done::Failed => FileDone::Failed,
             Done::Stopped => FileDone::Stopped,
         };
-        let from = out.len();
-        self.fusion.finish(followed || self.place.is_none(), done, out);
-        for event in out.iter_mut().skip(from).filter(|event| event.source == Source::Pollux) {
+        let mut fused = Vec::new();
+        self.fusion.finish(followed || self.place.is_none(), done, &mut fused);
+        for event in fused.iter_mut().filter(|event| event.source == Source::Pollux) {
             event.derived = event.derived.map(|_| "acp and session_file");
         }
+        self.tell(fused, out);
     }
 
     fn messages(&self) -> Vec<Message<'static>> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What a recorder did that this client never does: an empty prompt, a prompt without parameters, a second prompt while
 /// the first one runs, a line of garbage, a mode or a session that is not there, files offered and refused in odd ways.
-const NEVER: [&str; 16] = [
+const NEVER: [&str; 17] = [
     "prompt_empty",
     "prompt_empty_first",
     "prompt_noparams",
@@ -28,6 +28,7 @@ const NEVER: [&str; 16] = [
     "fs_client",
     "fs_client_enoent",
     "content_blocks",
+    "odd_calls",
     "_initialize",
     // It asks for a mode where none is offered.
     "0.16.0/plan_mode",
@@ -58,15 +59,22 @@ async fn every_recorded_conversation_can_be_had_again() {
             let recording = lines(&path);
             let whole = format!("{version}/{name}");
             let never = |what: &&str| **what == name || **what == whole;
-            if NEVER.iter().any(|what| never(&what)) || !begins(&recording) {
+            if NEVER.iter().any(never) || !begins(&recording) {
                 continue;
             }
             played += 1;
-            let events = play(&recording).await;
+            let (events, whole) = play(&recording).await;
             let text = fs::read_to_string(&path).unwrap();
             let expected = recorded(&text, Arc::new(Quirks::default()));
             let (had, wanted) = (told(&events), told(&expected));
-            assert_eq!(had, wanted, "{version} {name}");
+            if whole {
+                assert_eq!(had, wanted, "{version} {name}");
+            } else {
+                assert!(
+                    wanted.starts_with(&had),
+                    "{version} {name}: {had}\n\ninstead of\n\n{wanted}"
+                );
+            }
         }
     }
     assert!(played > 100, "only {played} conversations were played");
@@ -74,8 +82,25 @@ async fn every_recorded_conversation_can_be_had_again() {
 
 /// Some recordings are the middle of a process that served many scenarios.
 fn begins(recording: &[Line]) -> bool {
+    let ours = |line: &Line| {
+        let method = line.message["method"].as_str();
+        !line.out || method.is_none_or(|method| SAID.contains(&method))
+    };
     recording.first().is_some_and(|line| line.message["method"] == "initialize")
+        && recording.iter().all(ours)
 }
+
+/// All that this client says. The recorder also tried methods that no version has.
+const SAID: [&str; 8] = [
+    "initialize",
+    "initialized",
+    "authenticate",
+    "session/new",
+    "session/load",
+    "session/prompt",
+    "session/cancel",
+    "session/set_mode",
+];
 
 /// What both ways of reading tell alike: not how long it took, nor how the session stands for whoever holds it.
 fn told(events: &[Event<'_>]) -> String {
@@ -97,7 +122,9 @@ fn is_own(event: &Event<'_>) -> bool {
         EventKind::SessionChanged(change) => {
             change.mode.is_none() && change.model.is_none() && change.title.is_none()
         }
-        EventKind::SessionStarted { .. } | EventKind::Unread { .. } | EventKind::SessionEnded { .. } => true,
+        EventKind::SessionStarted { .. }
+        | EventKind::Unread { .. }
+        | EventKind::SessionEnded { .. } => true,
         // A session that cannot be opened is an error of whoever opens it, and no event.
         EventKind::Notice { .. } => true,
         _ => false,
@@ -111,7 +138,9 @@ struct Client {
     events: Vec<Event<'static>>,
 }
 
-async fn play(recording: &[Line]) -> Vec<Event<'static>> {
+/// The events of a conversation that is had again; false where the recorder went on with a session that had not been
+/// opened, which cannot be done here.
+async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
     let (player, ours) = pipe();
     let script = as_we_do(recording);
     let mut task = tokio::task::JoinSet::new();
@@ -119,12 +148,18 @@ async fn play(recording: &[Line]) -> Vec<Event<'static>> {
     let mut client = Client { agent: None, sessions: HashMap::new(), events: Vec::new() };
     let mut ours = Some(ours);
     for (at, (out, message)) in script.iter().enumerate() {
+        let id = message["params"]["sessionId"].as_str();
+        let of_session = ["session/prompt", "session/cancel", "session/set_mode"];
+        let of_session = message["method"].as_str().is_some_and(|it| of_session.contains(&it));
+        if *out && of_session && id.is_none_or(|id| !client.sessions.contains_key(id)) {
+            return (client.events, false);
+        }
         if *out {
             client.does(message, &script[..at], &script[at + 1..], &mut ours).await;
         }
     }
     drop(client.agent);
-    client.events
+    (client.events, true)
 }
 
 /// The script as this client does it: open questions are answered before a cancel, and where nothing is to be cancelled
@@ -221,16 +256,26 @@ impl Client {
                 let prompt = before.iter().rev().find(|(_, m)| m["method"] == "session/prompt");
                 self.listen(&id, &prompt.unwrap().1, after).await;
             }
+            // The client says it by itself.
+            Some("initialized") => {}
             Some(other) => panic!("the recorder said {other}"),
             None => self.answers(message, before, after).await,
         }
     }
 
     /// Answers a question as the recorder did.
-    async fn answers(&mut self, message: &Value, before: &[(bool, Value)], after: &[(bool, Value)]) {
-        let asked = before.iter().filter(|(out, m)| !out && m["method"] == "session/request_permission");
+    async fn answers(
+        &mut self,
+        message: &Value,
+        before: &[(bool, Value)],
+        after: &[(bool, Value)],
+    ) {
+        let asked =
+            before.iter().filter(|(out, m)| !out && m["method"] == "session/request_permission");
         let asked: Vec<&Value> = asked.map(|(_, m)| m).collect();
-        let request = asked.iter().rev().find(|m| m["id"] == message["id"]).unwrap();
+        let Some(request) = asked.iter().rev().find(|m| m["id"] == message["id"]) else {
+            panic!("nobody asked for {message}");
+        };
         let id = request["params"]["sessionId"].as_str().unwrap().to_owned();
         let of = asked.iter().filter(|m| m["params"]["sessionId"] == id.as_str());
         let number = of.take_while(|m| m["id"] != message["id"]).count() + 1;
@@ -249,7 +294,8 @@ impl Client {
         let next = after.iter().position(|(out, _)| *out).unwrap_or(after.len());
         let until = &after[..next];
         let ends = until.iter().any(|(_, m)| m["id"] == prompt["id"] && m.get("method").is_none());
-        let asks = until.iter().filter(|(_, m)| m["method"] == "session/request_permission").count();
+        let asks =
+            until.iter().filter(|(_, m)| m["method"] == "session/request_permission").count();
         let updates = until
             .iter()
             .filter(|(_, m)| m["params"]["update"]["sessionUpdate"] == "agent_message_chunk")
