@@ -18,6 +18,7 @@ mod replay;
 pub mod rescue;
 mod scan;
 mod seen;
+mod short;
 pub mod store;
 mod tail;
 mod translate;

@@ -1,6 +1,7 @@
 //! The tests of this crate, in one binary.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod checkpoint;
 mod claude;
 mod fixtures;
 mod follow;
