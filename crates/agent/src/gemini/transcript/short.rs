@@ -7,6 +7,7 @@
 
 use memchr::memchr;
 use serde_json::value::RawValue;
+use wide::u8x32;
 
 /// What stands in the place of a long string. It is not blank, and neither is what it stands for.
 pub(super) const MARK: &str = "\u{fffc}";
@@ -53,21 +54,19 @@ impl<'a> Short<'a> {
         let mut short = Self { whole, text: String::new(), cuts: Vec::new() };
         let mut key = "";
         let (mut at, mut copied) = (0, 0);
-        while let Some(quote) = memchr(b'"', whole.as_bytes().get(at..)?) {
+        let bytes = whole.as_bytes();
+        while let Some(quote) = bytes.get(at..)?.iter().position(|byte| *byte == b'"') {
             let start = at + quote + 1;
-            let end = end(whole.as_bytes(), start)?;
+            let Found { end, is_plain } = find(bytes, start)?;
             at = end + 1;
             let string = whole.get(start..end)?;
-            // One that goes over the end of its line does not end where it seems to.
-            if memchr(b'\n', string.as_bytes()).is_some() {
+            // A string that goes over the end of its line does not end where it seems to.
+            if !is_plain && memchr(b'\n', string.as_bytes()).is_some() {
                 return None;
             }
-            if is_key(whole.as_bytes().get(at..)?) {
+            if is_key(bytes.get(at..)?) {
                 key = string;
-                continue;
-            }
-            let is_long = string.len() > LONG && !is_kept(key) && says_something(string);
-            if is_long && is_plain(whole.as_bytes().get(start..=end)?) {
+            } else if string.len() > LONG && is_plain && !is_kept(key) && says_something(string) {
                 short.text.push_str(whole.get(copied..start)?);
                 short.text.push_str(MARK);
                 copied = end;
@@ -99,38 +98,57 @@ impl<'a> Short<'a> {
     }
 }
 
-/// Where the closing quote of a string stands; none where there is none.
-fn end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start;
+/// A string, as far as its end has been looked for.
+struct Found {
+    /// Where its closing quote stands.
+    end: usize,
+    /// True where every reader takes what is inside for a string. Rarer escapes (`\u0041`) are not promised.
+    is_plain: bool,
+}
+
+/// How many bytes are looked at at once.
+const BLOCK: usize = 32;
+
+/// Looks for the end of a string, from one quote, escape or control character to the next.
+fn find(bytes: &[u8], start: usize) -> Option<Found> {
+    let (mut at, mut is_plain) = (start, true);
     loop {
-        at += memchr(b'"', bytes.get(at..)?)?;
-        let before = bytes.get(start..at)?.iter().rev();
-        if before.take_while(|byte| **byte == b'\\').count().is_multiple_of(2) {
-            return Some(at);
+        let mut stops = stops(bytes, at)?;
+        let mut next = at + BLOCK;
+        while stops != 0 {
+            let stop = at + stops.trailing_zeros() as usize;
+            stops &= stops - 1;
+            match bytes.get(stop)? {
+                b'"' => return Some(Found { end: stop, is_plain }),
+                b'\\' => {
+                    is_plain &= bytes.get(stop + 1).is_some_and(|byte| is_escape(*byte));
+                    // What is escaped stops nobody, in this block or in the next.
+                    stops &= u32::MAX.checked_shl(u32::try_from(stop + 2 - at).ok()?).unwrap_or(0);
+                    next = next.max(stop + 2);
+                }
+                _ => is_plain = false,
+            }
         }
-        at += 1;
+        at = next;
     }
 }
 
-/// True where every reader takes the inside of a string, which is given with its closing quote, for one. Each pair of
-/// bytes is looked at on its own and none is waited for, so that many are looked at at once. What takes more than that to
-/// tell (`\\d`, `\u0041`) is not promised.
-fn is_plain(string: &[u8]) -> bool {
-    let is_escape = |byte: u8| {
-        // Not `matches!`, which becomes a jump.
-        (byte == b'n')
-            | (byte == b'"')
-            | (byte == b'\\')
-            | (byte == b't')
-            | (byte == b'r')
-            | (byte == b'/')
-            | (byte == b'b')
-            | (byte == b'f')
-    };
-    let pairs = string.iter().zip(string.get(1..).unwrap_or_default());
-    pairs.fold(true, |all, (byte, next)| {
-        all & (*byte >= b' ') & ((*byte != b'\\') | is_escape(*next))
-    })
+/// The quotes, backslashes and control characters of a block, one bit for each.
+fn stops(bytes: &[u8], at: usize) -> Option<u32> {
+    let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+    let block = u8x32::new(rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut last = [b' '; BLOCK];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        last
+    }));
+    let quotes = block.simd_eq(u8x32::splat(b'"'));
+    let backslashes = block.simd_eq(u8x32::splat(b'\\'));
+    let controls = block.min(u8x32::splat(0x1f)).simd_eq(block);
+    Some((quotes | backslashes | controls).to_bitmask())
+}
+
+fn is_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
 /// True where a string is neither blank nor a number, as far as its first characters tell.
