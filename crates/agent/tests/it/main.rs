@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod acp;
+mod checkpoint;
 mod claude;
 mod fixtures;
 mod follow;

@@ -402,3 +402,37 @@ fn numbers_at_the_edge_do_not_stop_anything() {
         assert_eq!(done.code, 0, "{line}: {done:?}");
     }
 }
+
+/// Root may read everything, and CI is root: then the program runs as somebody who may not.
+#[test]
+fn a_directory_without_rights_is_skipped_with_a_word() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let mode = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let user = User::new();
+    user.put(
+        "session-a.jsonl",
+        "{\"sessionId\":\"a\"}\n{\"id\":\"1\",\"type\":\"user\",\"content\":\"hello\"}\n",
+    );
+    let locked = user.path().join(".gemini/tmp/q/chats");
+    fs::create_dir_all(&locked).unwrap();
+    mode(user.path(), 0o755);
+    mode(&locked, 0o000);
+    let program = user.path().join("pollux");
+    fs::copy(env!("CARGO_BIN_EXE_pollux"), &program).unwrap();
+    let mut command = user.command_of(&program, "sessions list --json");
+    if fs::read_dir(&locked).is_ok() {
+        command.uid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    mode(&locked, 0o700);
+    let err = String::from_utf8(output.stderr).unwrap();
+    let told =
+        format!("{}: the directory was skipped: Permission denied (os error 13)", locked.display());
+    assert!(err.contains(&told), "{err}");
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(texts(&list, "session_id"), ["a"], "the rest is read");
+}

@@ -258,7 +258,9 @@ impl<T: Item> Replay<T> {
     }
 
     fn upsert(&mut self, id: String, item: T) {
-        self.lost.remove(&id);
+        if !self.lost.is_empty() {
+            self.lost.remove(&id);
+        }
         self.history.upsert(id, item);
     }
 
