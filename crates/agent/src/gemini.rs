@@ -3,6 +3,7 @@
 pub mod cli;
 mod loose;
 pub mod models;
+pub mod screen;
 pub mod stream;
 pub mod tools;
 pub mod transcript;

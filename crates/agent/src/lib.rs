@@ -25,3 +25,4 @@ pub mod claude;
 pub mod gemini;
 pub mod model;
 pub mod process;
+pub mod terminal;
