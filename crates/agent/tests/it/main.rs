@@ -9,6 +9,7 @@ mod home;
 mod properties;
 mod recordings;
 mod rescue;
+mod screens;
 mod store;
 mod streams;
 mod tools;
