@@ -10,8 +10,10 @@ mod status;
 mod talk;
 mod title;
 mod verdict;
+mod watch;
 
 pub use title::Title;
+pub use watch::Watch;
 
 use crate::model::{Choice, Effect, Meaning, Mode, Question, QuestionKind, SessionStatus, Text};
 use crate::terminal::Screen;
@@ -142,7 +144,7 @@ pub fn read(screen: &Screen) -> Reading {
         None => None,
     };
     let below = match (&composer, &frame) {
-        (Some(composer), _) => composer.top,
+        (Some(composer), _) => composer.rows.start,
         (None, Some(frame)) if dialog.is_some() => frame.rows.start,
         _ => rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1),
     };
@@ -157,7 +159,8 @@ pub fn read(screen: &Screen) -> Reading {
     let (status, evidence) = verdict::of(screen.title.as_deref(), &seen);
     let dialog = dialog.filter(|_| status == Some(SessionStatus::Waiting));
     let dialog = dialog.or_else(|| around.leaving.as_deref().map(leaving));
-    let talk = talk::read(&above(screen, &rows, around.top));
+    let top = composer.as_ref().map_or(around.top, |composer| around.top.min(composer.top));
+    let talk = talk::read(&above(screen, &rows, top));
     let input = composer.as_ref().map(|composer| composer.rows.clone());
     Reading {
         status,

@@ -121,7 +121,12 @@ fn at_row(
     };
     let first = inner(first);
     let top = top(rows, at, framed);
-    let known = is_placeholder(&first) || framed || top.ruled || has_footer(rows, at, top.halved);
+    let read_aloud = !framed && !rows.get(at)?.starts_with(' ');
+    let known = match () {
+        () if is_placeholder(&first) || framed => true,
+        () if read_aloud => is_last_read(rows, at),
+        () => top.ruled || has_footer(rows, at, top.halved),
+    };
     if !known {
         return None;
     }
@@ -135,7 +140,7 @@ fn at_row(
             mode: sign.mode,
         });
     }
-    let mut draft = first.trim_end().to_owned();
+    let mut draft = if read_aloud { first.trim() } else { first.trim_end() }.to_owned();
     for row in rows.get(at + 1..end)? {
         draft.push('\n');
         draft.push_str(outdent(&inner(row), column));
@@ -195,7 +200,6 @@ pub(super) fn is_status(row: &str) -> bool {
         "raw markdown",
         "open file",
         "skill",
-        "queue",
     ];
     words.iter().any(|word| row.contains(word))
 }
@@ -212,6 +216,14 @@ fn has_footer(rows: &[String], at: usize, halved: bool) -> bool {
         row.contains("sandbox") || row.contains("/model") || row.contains("untrusted")
     };
     closed && lines.iter().any(words)
+}
+
+/// Where a screen reader reads, the footer comes before the input, and nothing of it after.
+fn is_last_read(rows: &[String], at: usize) -> bool {
+    let above = rows.get(at.saturating_sub(8)..at).unwrap_or_default();
+    let below = rows.get(at + 1..).unwrap_or_default();
+    above.iter().any(|row| row.ends_with("/model"))
+        && !below.iter().any(|row| row.ends_with("/model"))
 }
 
 /// The row after the last of the draft.

@@ -13,18 +13,21 @@ const OUTERMOST: usize = 2;
 /// The rows of a screen without the scroll bar that 0.16 draws in the last column.
 pub(super) fn rows(screen: &Screen) -> Vec<String> {
     let columns = usize::from(screen.size.columns);
-    screen.rows.iter().map(|row| without_scroll_bar(row, columns)).collect()
+    let barred =
+        screen.rows.iter().any(|row| bar(row, columns).is_some() && row.width() == columns);
+    let row = |row: &String| bar(row, columns).filter(|_| barred).unwrap_or(row).to_owned();
+    screen.rows.iter().map(row).collect()
 }
 
-fn without_scroll_bar(row: &str, columns: usize) -> String {
-    let mut chars = row.chars();
-    let last = chars.next_back();
-    let bar = matches!(last, Some('█' | '▄' | '▀'));
-    if bar && chars.clone().next_back() != last && row.width() == columns {
-        chars.as_str().trim_end().to_owned()
-    } else {
-        row.to_owned()
-    }
+/// A row without the piece of a scroll bar at its end. How wide the row is does not always say: the widths of emoji are
+/// disputed.
+fn bar(row: &str, columns: usize) -> Option<&str> {
+    let rest = row.strip_suffix(['█', '▄', '▀'])?;
+    let rest =
+        rest.strip_suffix(['█', '▄', '▀']).filter(|rest| rest.ends_with(' ')).unwrap_or(rest);
+    let wide = rest.ends_with(' ') && row.width() == columns;
+    let apart = rest.is_empty() || rest.ends_with("  ") || rest.ends_with(['│', '╮', '╯']) || wide;
+    apart.then(|| rest.trim_end())
 }
 
 /// How many blanks a row begins with.
@@ -50,7 +53,7 @@ fn all(row: &str, char: char) -> bool {
 
 /// A line from edge to edge, which parts the conversation from what is below it.
 pub(super) fn is_rule(row: &str) -> bool {
-    all(row, '─')
+    indent(row) <= 1 && all(row, '─')
 }
 
 /// The upper edge of a block with a background.

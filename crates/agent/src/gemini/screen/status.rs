@@ -5,7 +5,7 @@ use super::layout::{indent, is_lower_half, is_rule, is_upper_half};
 use crate::model::Mode;
 
 /// How many rows above the input box belong to it at most, what is queued apart.
-const NEAR: usize = 10;
+const NEAR: usize = 16;
 
 /// What stands around the input box.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn around(rows: &[String], below: usize) -> Around {
             found.activity = Some(activity);
             found.top = at;
         } else if words.starts_with("Press Ctrl+") && words.contains("again to exit") {
-            found.leaving = Some(words.to_owned());
+            found.leaving = cells(words).into_iter().next().map(|(_, words)| words);
             found.top = at;
         } else if is_hint(words) {
             found.top = at;

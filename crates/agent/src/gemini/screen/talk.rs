@@ -33,14 +33,15 @@ const SPOKEN: &[&str] = &[
     "Pending:",
     "Confirming:",
     "hunk:",
+    "Agent powering down",
     "You are currently in screen reader-friendly view",
 ];
 
+/// What a row begins where there are signs and frames.
 fn begins(row: &str) -> Option<Begins<'_>> {
     let words = row.trim_start();
-    let column = indent(row);
     let after = |sign: &str| words.strip_prefix(sign).map(str::trim_start);
-    if column <= 1 {
+    if indent(row) <= 1 {
         if let Some(text) = after("> ").or_else(|| after("$ ")).or_else(|| after("! ")) {
             return Some(Begins::Query(text));
         }
@@ -50,108 +51,104 @@ fn begins(row: &str) -> Option<Begins<'_>> {
         if let Some(text) = after("✕ ") {
             return Some(Begins::Error(text));
         }
-    }
-    if column == 0 {
-        if let Some(text) = after("User:  ") {
-            return Some(Begins::Query(text));
-        }
-        if let Some(text) = after("Model:  ") {
-            return Some(Begins::Answer(text));
-        }
-        if SPOKEN.iter().any(|spoken| words.starts_with(spoken))
-            || words == "workspace (/directory)"
-        {
+        if words.starts_with(MARKS) || words.starts_with(['╭', '│', '╰']) {
             return Some(Begins::Other);
         }
     }
-    let marked = column <= 1 && words.starts_with(MARKS);
-    let boxed = column <= 1 && words.starts_with(['╭', '│', '╰']);
-    (marked || boxed || is_tool(row) || is_upper_half(row) || is_lower_half(row))
-        .then_some(Begins::Other)
+    (is_tool(row) || is_upper_half(row) || is_lower_half(row)).then_some(Begins::Other)
+}
+
+/// What a row begins where a screen reader reads.
+fn begins_aloud(row: &str) -> Option<Begins<'_>> {
+    if let Some(text) = row.strip_prefix("User:  ") {
+        return Some(Begins::Query(text));
+    }
+    if let Some(text) = row.strip_prefix("Model:  ") {
+        return Some(Begins::Answer(text));
+    }
+    if let Some(text) = row.strip_prefix("✕  ") {
+        return Some(Begins::Error(text));
+    }
+    let other = SPOKEN.iter().any(|spoken| row.starts_with(spoken)) || row.starts_with(MARKS);
+    (other || row == "workspace (/directory)").then_some(Begins::Other)
 }
 
 /// A tool that stands in one line, without a box.
 fn is_tool(row: &str) -> bool {
     let words = row.trim_start();
     let rest =
-        words.strip_prefix(['✓', '⊶', 'x', 'o', '?']).and_then(|rest| rest.strip_prefix("  "));
+        words.strip_prefix(['✓', '⊶', 'x', 'o', '?', '-']).and_then(|rest| rest.strip_prefix("  "));
     indent(row) == 2 && rest.is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+}
+
+/// What the rows that come now go on with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Query,
+    Answer,
+    Error,
 }
 
 /// Reads the conversation: all rows above the input box or the dialog.
 pub(super) fn read(rows: &[&str]) -> Talk {
-    let spoken = rows.iter().any(|row| row.starts_with("Model:  ") || row.starts_with("User:  "));
-    let query = rows.iter().rposition(|row| {
-        // Where a screen reader reads, a quotation begins as a question would elsewhere.
-        matches!(begins(row), Some(Begins::Query(_))) && (!spoken || row.starts_with("User:  "))
-    });
-    let mut talk = Talk::default();
-    let start = query.unwrap_or(0);
-    let mut said: Vec<String> = Vec::new();
-    let mut went_wrong: Vec<String> = Vec::new();
-    let mut asked: Vec<String> = Vec::new();
-    // 0: nothing, 1: the question, 2: the answer, 3: an error
-    let mut open = 0;
-    for (at, row) in rows.iter().enumerate().skip(start) {
-        let begun = if spoken && at != start {
-            begins(row).filter(|begun| !matches!(begun, Begins::Query(_)))
-        } else {
-            begins(row)
-        };
-        match begun {
-            Some(Begins::Query(text)) if Some(at) == query => {
-                asked.push(text.to_owned());
-                open = 1;
+    let aloud = rows.iter().any(|row| row.starts_with("Model:  ") || row.starts_with("User:  "));
+    let begins = if aloud { begins_aloud } else { begins };
+    let query = rows.iter().rposition(|row| matches!(begins(row), Some(Begins::Query(_))));
+    let (mut asked, mut said, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
+    // A long answer may have its beginning above the screen: its lines stand in by two columns.
+    let first = rows.iter().find(|row| !row.is_empty());
+    let inside =
+        query.is_none() && !aloud && first.is_some_and(|row| indent(row) == 2 && !is_tool(row));
+    let inside = inside && !rows.iter().any(|row| row.starts_with("Tips for getting started"));
+    let mut open = if inside { Open::Answer } else { Open::Nothing };
+    for row in rows.iter().skip(query.unwrap_or(0)) {
+        match begins(row) {
+            Some(Begins::Query(text)) => {
+                asked.push(text.trim_end());
+                open = Open::Query;
             }
             Some(Begins::Answer(text)) => {
-                if !said.is_empty() {
-                    said.push(String::new());
-                }
-                said.push(text.to_owned());
-                open = 2;
+                said.extend((!said.is_empty()).then_some(""));
+                said.push(text);
+                open = Open::Answer;
             }
             Some(Begins::Error(text)) => {
-                went_wrong = vec![text.to_owned()];
-                open = 3;
+                wrong = vec![text];
+                open = Open::Error;
             }
-            Some(_) => open = 0,
-            None => {
-                let text = if spoken {
-                    row
-                } else {
-                    outdent(row, if open == 1 { indent(row) } else { 2.min(indent(row)) })
-                };
-                match open {
-                    1 if !row.is_empty() => asked.push(text.to_owned()),
-                    1 => {}
-                    2 => said.push(text.trim_end().to_owned()),
-                    3 if !row.is_empty() => went_wrong.push(text.to_owned()),
-                    3 => open = 0,
-                    _ => {}
-                }
-            }
+            Some(Begins::Other) => open = Open::Nothing,
+            None => match open {
+                Open::Query if !row.is_empty() => asked.push(row.trim()),
+                // Indentation is part of what was said; the first two columns are the sign's.
+                Open::Answer => said.push(outdent(row, if aloud { 0 } else { indent(row).min(2) })),
+                Open::Error if !row.is_empty() => wrong.push(row.trim()),
+                Open::Error => open = Open::Nothing,
+                Open::Query | Open::Nothing => {}
+            },
         }
     }
-    talk.query = query.map(|_| asked.join("\n"));
     let answer = together(&said);
-    talk.answer = (!answer.is_empty()).then_some(answer);
-    talk.error = (!went_wrong.is_empty()).then(|| went_wrong.join(" "));
-    talk
+    Talk {
+        query: query.map(|_| asked.join("\n")),
+        answer: (!answer.is_empty()).then_some(answer),
+        error: (!wrong.is_empty()).then(|| wrong.join(" ")),
+    }
 }
 
 /// Rows as one text; more than one blank row between two is one.
-fn together(rows: &[String]) -> String {
+fn together(rows: &[&str]) -> String {
     let mut text = String::new();
-    let mut blank = 0;
+    let mut blank = false;
     for row in rows {
         if row.is_empty() {
-            blank += 1;
+            blank = true;
             continue;
         }
         if !text.is_empty() {
-            text.push_str(if blank > 0 { "\n\n" } else { "\n" });
+            text.push_str(if blank { "\n\n" } else { "\n" });
         }
-        blank = 0;
+        blank = false;
         text.push_str(row);
     }
     text

@@ -20,15 +20,21 @@ pub(super) fn of(title: Option<&str>, seen: &Seen<'_>) -> (Option<SessionStatus>
         return (Some(status), Evidence::Screen);
     }
     match told {
-        Title::Working => (Some(SessionStatus::Working), Evidence::Title),
         Title::ActionRequired => (Some(SessionStatus::Waiting), Evidence::Title),
+        Title::Ready | Title::Working if seen.is_between() => (None, Evidence::None),
+        Title::Working => (Some(SessionStatus::Working), Evidence::Title),
         Title::Ready if seen.activity.is_some_and(is_a_start) => {
             (Some(SessionStatus::Starting), Evidence::Screen)
         }
-        Title::Ready if seen.composer => (Some(SessionStatus::Idle), Evidence::Title),
-        // A box is being drawn, or the input box is: the next picture says.
-        Title::Ready => (None, Evidence::None),
+        Title::Ready => (Some(SessionStatus::Idle), Evidence::Title),
         Title::Silent => by_screen(seen),
+    }
+}
+
+impl Seen<'_> {
+    /// Neither an input box nor a dialog: one of the two is being drawn, and the next picture says which.
+    fn is_between(&self) -> bool {
+        !self.composer && !self.dialog && !self.activity.is_some_and(is_a_start)
     }
 }
 
@@ -67,11 +73,14 @@ fn by_screen(seen: &Seen<'_>) -> (Option<SessionStatus>, Evidence) {
     let status = match seen.activity {
         Some(activity) if is_a_start(activity) => SessionStatus::Starting,
         _ if boxed => SessionStatus::Starting,
-        Some(_) => SessionStatus::Working,
+        Some(activity) if activity.starts_with("Waiting for user confirmation") => {
+            SessionStatus::Waiting
+        }
+        Some(_) if seen.composer => SessionStatus::Working,
         None if seen.composer => SessionStatus::Idle,
         None if gone => SessionStatus::Exited,
         None if seen.rows.iter().all(String::is_empty) => SessionStatus::Starting,
-        None => return (None, Evidence::None),
+        _ => return (None, Evidence::None),
     };
     (Some(status), Evidence::Screen)
 }

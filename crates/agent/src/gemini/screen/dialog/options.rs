@@ -1,7 +1,7 @@
 //! The lines of a dialog that can be chosen: a list with one sign, numbered or not.
 
 use super::super::Choosable;
-use super::super::layout::{indent, outdent};
+use super::super::layout::indent;
 use crate::model::{Effect, QuestionKind};
 use std::ops::Range;
 
@@ -45,7 +45,8 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
         .iter()
         .rposition(|row| CHOSEN.iter().any(|sign| row.trim_start().starts_with(sign)))?;
     let Some(first) = rows.get(chosen).and_then(|row| line(row)) else {
-        return unnumbered(rows, chosen);
+        // A form, such as that of the settings: something can be set, nothing is asked.
+        return Some(Found { rows: chosen..chosen, options: Vec::new() });
     };
     // A screen reader reads no sign before the others, so that their numbers stand further to the left.
     let columns = [first.column, first.column.saturating_sub("(checked) ".len())];
@@ -110,21 +111,6 @@ fn downwards(
         }
     }
     Found { rows: start..end, options }
-}
-
-/// A list without numbers, such as that of the settings: what stands at the same column around the sign.
-fn unnumbered(rows: &[String], chosen: usize) -> Option<Found> {
-    let column = indent(rows.get(chosen)?) + 2;
-    let of_list = |row: &&String| !row.is_empty() && indent(row) == column;
-    let above = rows.get(..chosen)?.iter().rev().take_while(of_list).count();
-    let below = rows.get(chosen + 1..)?.iter().take_while(of_list).count();
-    let span = chosen - above..chosen + 1 + below;
-    let options = rows.get(span.clone())?.iter().map(|row| {
-        let selected = row.trim_start().starts_with('●');
-        let label = outdent(row, column).trim().to_owned();
-        Choosable { number: None, label, note: None, selected, effect: Effect::Other }
-    });
-    Some(Found { rows: span.clone(), options: options.collect() })
 }
 
 /// What the kind of a dialog says about its options: whether a second line is more of the label, and what each does.

@@ -97,6 +97,7 @@ pub(super) fn question(
     head: Option<&Head>,
     paragraphs: &[String],
     after: &[String],
+    form: bool,
 ) -> String {
     let whole = || paragraphs.join("\n");
     match kind {
@@ -109,7 +110,18 @@ pub(super) fn question(
             let asked = paragraphs.iter().filter(|text| *text != "Answer Questions");
             asked.cloned().collect::<Vec<_>>().join("\n")
         }
-        QuestionKind::Trust => paragraphs.first().cloned().unwrap_or_default(),
+        QuestionKind::Trust => {
+            let text = paragraphs.first().map_or("", String::as_str);
+            text.split_inclusive('?').next().unwrap_or(text).to_owned()
+        }
+        QuestionKind::SignIn => {
+            let asked = paragraphs.iter().filter(|text| !super::is_hint(text));
+            asked.cloned().collect::<Vec<_>>().join("\n")
+        }
+        QuestionKind::Other if form => {
+            let text = paragraphs.first().map_or("", String::as_str);
+            text.lines().next().unwrap_or(text).trim_start_matches("> ").to_owned()
+        }
         QuestionKind::Loop => {
             let about =
                 head.map(|head| format!("{} {}", head.tool.as_deref().unwrap_or("A"), head.about));
@@ -128,7 +140,8 @@ pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) 
     match kind {
         QuestionKind::Command => {
             let command = body(rows);
-            let command = if command.is_empty() { head?.about.clone() } else { joined(&command) };
+            let cut = command.is_empty() || command.iter().any(|row| is_cut(row));
+            let command = if cut { called(&head?.about) } else { command.join("\n") };
             Some(Meaning::Command {
                 command,
                 output: None,
@@ -184,8 +197,14 @@ fn body(rows: &[String]) -> Vec<String> {
     rows.get(first..last).unwrap_or_default().to_vec()
 }
 
-fn joined(rows: &[String]) -> String {
-    rows.join("\n")
+/// A row that stands for rows that are not shown.
+fn is_cut(row: &str) -> bool {
+    row.starts_with("... ") && row.contains(" hidden")
+}
+
+/// The command in the line of its tool, without where it runs and what it is for, which older versions write after it.
+fn called(about: &str) -> String {
+    about.split(" [curr").next().unwrap_or(about).to_owned()
 }
 
 /// A row of a drawn diff as a row of a unified one: `12 + text`, or `add: text` where a screen reader reads.
@@ -198,6 +217,9 @@ fn drawn(row: &str) -> String {
     let digits = row.trim_start();
     let rest = digits.trim_start_matches(|char: char| char.is_ascii_digit());
     let numbered = rest.len() < digits.len();
+    if numbered && rest.is_empty() {
+        return " ".to_owned();
+    }
     match rest.strip_prefix(' ').filter(|_| numbered) {
         Some(rest) => match rest.chars().next() {
             Some('+') => format!("+{}", rest.strip_prefix("+ ").unwrap_or_default()),
