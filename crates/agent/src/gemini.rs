@@ -1,6 +1,7 @@
 //! All that is known of Gemini CLI, and nowhere else.
 
 pub mod cli;
+pub mod hooks;
 mod loose;
 pub mod models;
 pub mod screen;

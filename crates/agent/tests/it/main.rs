@@ -6,6 +6,7 @@ mod fixtures;
 mod follow;
 mod history;
 mod home;
+mod hooks;
 mod properties;
 mod recordings;
 mod rescue;

@@ -134,32 +134,30 @@ pub(super) fn model(rows: &[String]) -> Option<String> {
         .iter()
         .filter(|row| !row.is_empty() && !is_lower_half(row) && !is_upper_half(row))
         .collect();
-    let heading = lines.iter().position(|row| cells(row).iter().any(|(_, cell)| cell == "/model"));
-    let model = match heading {
-        // Since 0.3x a heading stands above: the model is what ends where `/model` ends.
-        Some(at) => {
-            let (start, heading) =
-                cells(lines.get(at)?).into_iter().find(|(_, cell)| cell == "/model")?;
-            let values = cells(lines.get(at + 1)?);
-            let overlaps = |(column, cell): &(usize, String)| {
-                *column < start + heading.chars().count() && column + cell.chars().count() > start
-            };
-            values.into_iter().find(overlaps)?.1
-        }
-        None => {
-            let line =
-                lines.iter().find(|row| row.contains("sandbox") || row.contains("untrusted"))?;
-            let cells = cells(line);
-            let place = cells
-                .iter()
-                .position(|(_, cell)| cell.contains("sandbox") || cell.contains("untrusted"))?;
-            cells.into_iter().nth(place + 1)?.1
-        }
-    };
+    let model = headed(&lines).or_else(|| in_line(&lines))?;
     let model = model.split(" | ").next().unwrap_or_default();
     let model = model.split(" /model").next().unwrap_or_default();
     let model = model.split(" (").next().filter(|_| model.contains("% ")).unwrap_or(model).trim();
     (!model.is_empty()).then(|| model.to_owned())
+}
+
+/// Later versions have a heading in the footer: the model stands below `/model`.
+fn headed(lines: &[&String]) -> Option<String> {
+    let of = |row: &&String| cells(row).into_iter().find(|(_, cell)| cell == "/model");
+    let (at, (start, heading)) =
+        lines.iter().enumerate().find_map(|(at, row)| Some((at, of(row)?)))?;
+    let end = start + heading.chars().count();
+    let below =
+        |(column, cell): &(usize, String)| *column < end && column + cell.chars().count() > start;
+    cells(lines.get(at + 1)?).into_iter().find(below).map(|(_, cell)| cell)
+}
+
+/// Earlier ones have one line: the folder, the sandbox, the model.
+fn in_line(lines: &[&String]) -> Option<String> {
+    let is_sandbox = |text: &str| text.contains("sandbox") || text.contains("untrusted");
+    let cells = cells(lines.iter().find(|row| is_sandbox(row))?);
+    let sandbox = cells.iter().position(|(_, cell)| is_sandbox(cell))?;
+    cells.into_iter().nth(sandbox + 1).map(|(_, cell)| cell)
 }
 
 /// The model and the mode where a screen reader reads: one cell below the other, in no columns.
