@@ -19,15 +19,17 @@ use crate::model::{Choice, Effect, Meaning, Mode, Question, QuestionKind, Sessio
 use crate::terminal::Screen;
 use composer::Composer;
 use layout::Frame;
+use serde::Serialize;
 
 /// What a screen says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Reading {
     /// What the agent does; none where the screen does not say, such as between two pictures.
     pub status: Option<SessionStatus>,
     /// What the status was concluded from.
     pub evidence: Evidence,
     /// What it waits for an answer to.
+    #[serde(rename = "question")]
     pub dialog: Option<Dialog>,
     /// What stands in the input box; none where there is no input box.
     pub draft: Option<String>,
@@ -51,7 +53,7 @@ pub struct Reading {
 }
 
 /// What a status was concluded from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// Nothing.
@@ -64,7 +66,7 @@ pub enum Evidence {
 }
 
 /// A question, as it stands on the screen.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dialog {
     /// What it is about.
     pub kind: QuestionKind,
@@ -83,7 +85,7 @@ pub struct Dialog {
 }
 
 /// One line of a dialog that can be chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Choosable {
     /// The key that chooses it, where it has a number.
     pub number: Option<u32>,
