@@ -1,5 +1,7 @@
 //! `pollux hook` and `pollux hooks`, as Gemini CLI and as a person call them.
 
+mod real;
+
 use crate::user::User;
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::inbox::Inbox;
