@@ -90,8 +90,10 @@ async fn an_extensions_hooks_fire_in_a_folder_that_is_not_trusted() {
 async fn hooks_of_settings_fire_in_a_headless_run() {
     for cli in Cli::all().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
+        // The CLI brings settings of other versions up to date itself, at its first start.
+        stage.headless("hello", &[]).await.unwrap();
         let settings = Settings::new(&stage.home().gemini(), &stage.home().path().join("notes"));
-        let before = fs::read(settings.file()).unwrap();
+        let before = fs::read_to_string(settings.file()).unwrap();
         settings.install(PROGRAM).unwrap();
         let inbox = Inbox::open(place(&stage)).await.unwrap();
         let mut command = stage.command(&["--prompt", "hello", "--output-format", "stream-json"]);
@@ -108,7 +110,7 @@ async fn hooks_of_settings_fire_in_a_headless_run() {
         let out = String::from_utf8_lossy(&ran.stdout);
         assert!(out.contains("scripted model."), "{out}");
         settings.uninstall().unwrap();
-        assert_eq!(fs::read(settings.file()).unwrap(), before, "{}", cli.version());
+        assert_eq!(fs::read_to_string(settings.file()).unwrap(), before, "{}", cli.version());
         stage.close().await;
     }
 }
