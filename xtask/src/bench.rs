@@ -2,6 +2,7 @@
 
 mod data;
 mod headless;
+mod hook;
 mod rehearsal;
 mod table;
 mod transcripts;
@@ -12,6 +13,8 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
+    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
+    Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
@@ -21,6 +24,7 @@ pub(crate) enum Bench {
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Headless => headless::run(),
+        Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),
         Bench::Transcripts => transcripts::run(),
     }

@@ -48,9 +48,15 @@ impl Terminal {
         Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
     }
 
-    /// What is on the screen, with its colours.
+    /// What is on the screen, row by row.
+    pub fn rows(&self) -> anyhow::Result<String> {
+        let shown = self.tmux(&["capture-pane", "-p"])?;
+        Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
+    }
+
+    /// What is on the screen, row by row, with its colours.
     pub fn colours(&self) -> anyhow::Result<String> {
-        let shown = self.tmux(&["capture-pane", "-p", "-e", "-J"])?;
+        let shown = self.tmux(&["capture-pane", "-p", "-e"])?;
         Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
     }
 

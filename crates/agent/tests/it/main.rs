@@ -8,6 +8,7 @@ mod history;
 mod home;
 mod hooks;
 mod properties;
+mod raw;
 mod recordings;
 mod rescue;
 mod screens;

@@ -58,7 +58,8 @@ pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
     for row in rows {
         let words = row.trim();
         let boxed = words.starts_with(['╭', '│', '╰']);
-        if words.is_empty() || boxed || row.starts_with("? ") {
+        let arrow = matches!(words, "▲" | "▼");
+        if words.is_empty() || boxed || arrow || row.starts_with("? ") {
             open = false;
             continue;
         }
