@@ -3,6 +3,7 @@
 mod acp;
 mod data;
 mod headless;
+mod hook;
 mod rehearsal;
 mod table;
 mod transcripts;
@@ -15,6 +16,8 @@ pub(crate) enum Bench {
     Acp,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
+    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
+    Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
@@ -25,6 +28,7 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Acp => acp::run(),
         Bench::Headless => headless::run(),
+        Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),
         Bench::Transcripts => transcripts::run(),
     }

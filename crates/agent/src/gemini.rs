@@ -2,7 +2,9 @@
 
 pub mod acp;
 pub mod cli;
+pub mod hooks;
 pub mod models;
+pub mod screen;
 pub mod stream;
 pub mod tools;
 pub mod transcript;

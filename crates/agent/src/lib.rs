@@ -28,3 +28,4 @@ mod lines;
 mod loose;
 pub mod model;
 pub mod process;
+pub mod terminal;

@@ -1,6 +1,8 @@
 //! The arguments. One file for each command is in `cli/`.
 
 mod capabilities;
+pub(crate) mod hook;
+mod hooks;
 mod rehearse;
 mod run;
 mod sessions;
@@ -31,6 +33,10 @@ enum Command {
     /// One recorded file as events, one JSON object on each line: for tests and bug reports
     Translate(translate::Translate),
     Rehearse(rehearse::Rehearse),
+    /// Have Gemini CLI tell Pollux when sessions, turns and tools begin and end
+    #[command(subcommand)]
+    Hooks(hooks::Hooks),
+    Hook(hook::Hook),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
 }
@@ -42,6 +48,8 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
         Command::Rehearse(rehearse) => rehearse.run(),
+        Command::Hooks(command) => hooks::run(command, config),
+        Command::Hook(hook) => Ok(hook.run()),
         Command::Capabilities(command) => capabilities::run(&command, config),
     }
 }

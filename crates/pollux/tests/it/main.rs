@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acp;
+mod hooks;
 mod hostile;
 mod rehearse;
 mod render;
 mod run;
 mod sessions;
+mod translate;
 mod user;
