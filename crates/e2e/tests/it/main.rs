@@ -8,3 +8,4 @@ mod rehearsal;
 mod run;
 mod terminal;
 mod tidy;
+mod tmux;
