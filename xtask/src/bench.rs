@@ -2,8 +2,10 @@
 
 mod data;
 mod headless;
+mod hook;
 mod rehearsal;
 mod table;
+mod terminal;
 mod transcripts;
 
 use clap::Subcommand;
@@ -12,8 +14,12 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
+    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
+    Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
+    /// Agents in terminals: how soon a status is seen, what a prompt and a start cost, what idling costs
+    Terminal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
     Transcripts,
 }
@@ -21,7 +27,9 @@ pub(crate) enum Bench {
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Headless => headless::run(),
+        Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),
+        Bench::Terminal => terminal::run(),
         Bench::Transcripts => transcripts::run(),
     }
 }

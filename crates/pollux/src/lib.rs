@@ -12,6 +12,9 @@ use std::process::ExitCode;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
+        return cli::hook::answer(&event);
+    }
     let args = match cli::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return report::usage(&error),

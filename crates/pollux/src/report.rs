@@ -95,6 +95,12 @@ pub fn note(text: &str) {
     anstream::eprintln!("{text}");
 }
 
+/// The answer of a hook that does not interfere. Whether the CLI hears it is the CLI's affair.
+pub fn nothing_to_say() {
+    let mut out = io::stdout().lock();
+    let _heard = out.write_all(b"{}").and_then(|()| out.flush());
+}
+
 /// What clap says about the arguments: help and version are no errors, the rest is refused.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let printed = error.print();

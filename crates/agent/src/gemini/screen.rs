@@ -3,21 +3,33 @@
 //! The screen is only for what nothing else has: dialogs, the draft, what is queued, and text as it streams. What was
 //! said comes exact from the session file.
 
+mod composer;
+mod dialog;
+mod layout;
+mod status;
+mod talk;
 mod title;
+mod verdict;
+mod watch;
 
 pub use title::Title;
+pub use watch::Watch;
 
 use crate::model::{Choice, Effect, Meaning, Mode, Question, QuestionKind, SessionStatus, Text};
 use crate::terminal::Screen;
+use composer::Composer;
+use layout::Frame;
+use serde::Serialize;
 
 /// What a screen says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Reading {
     /// What the agent does; none where the screen does not say, such as between two pictures.
     pub status: Option<SessionStatus>,
     /// What the status was concluded from.
     pub evidence: Evidence,
     /// What it waits for an answer to.
+    #[serde(rename = "question")]
     pub dialog: Option<Dialog>,
     /// What stands in the input box; none where there is no input box.
     pub draft: Option<String>,
@@ -41,7 +53,7 @@ pub struct Reading {
 }
 
 /// What a status was concluded from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// Nothing.
@@ -54,7 +66,7 @@ pub enum Evidence {
 }
 
 /// A question, as it stands on the screen.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dialog {
     /// What it is about.
     pub kind: QuestionKind,
@@ -73,7 +85,7 @@ pub struct Dialog {
 }
 
 /// One line of a dialog that can be chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Choosable {
     /// The key that chooses it, where it has a number.
     pub number: Option<u32>,
@@ -109,14 +121,99 @@ impl Dialog {
 }
 
 /// Reads a screen.
+///
+/// The title speaks first; the screen overrules it where it shows a dialog, and speaks where the title says nothing.
+///
+/// ```
+/// use pollux_agent::gemini::screen::read;
+/// use pollux_agent::model::SessionStatus;
+/// use pollux_agent::terminal::{Screen, Size};
+///
+/// let text = "✦ Hello.\n\n────────────────────\n Shift+Tab to accept edits\n\n >   Type your message or @path/to/file\n";
+/// let screen = Screen::from_capture(text, Size { columns: 60, rows: 8 }).titled("◇  Ready (shop)");
+/// let reading = read(&screen);
+/// assert_eq!(reading.status, Some(SessionStatus::Idle));
+/// assert_eq!(reading.draft.as_deref(), Some(""));
+/// assert_eq!(reading.answer.as_deref(), Some("Hello."));
+/// ```
 pub fn read(screen: &Screen) -> Reading {
-    let title = screen.title.as_deref().map_or(Title::Silent, Title::read);
-    let status = match title {
-        Title::Ready => Some(SessionStatus::Idle),
-        Title::Working => Some(SessionStatus::Working),
-        Title::ActionRequired => Some(SessionStatus::Waiting),
-        Title::Silent => None,
+    let rows = layout::rows(screen);
+    let composer = composer::find(&rows);
+    let frame = if composer.is_none() { layout::last_frame(&rows) } else { None };
+    let dialog = match &frame {
+        Some(frame) => dialog::framed(frame),
+        None if composer.is_none() => dialog::spoken(&rows),
+        None => None,
     };
-    let evidence = if status.is_some() { Evidence::Title } else { Evidence::None };
-    Reading { status, evidence, ..Reading::default() }
+    let below = match (&composer, &frame) {
+        (Some(composer), _) => composer.rows.start,
+        (None, Some(frame)) if dialog.is_some() => frame.rows.start,
+        _ => rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1),
+    };
+    let around = status::around(&rows, below);
+    let seen = verdict::Seen {
+        rows: &rows,
+        composer: composer.is_some(),
+        frame: frame.as_ref(),
+        dialog: dialog.is_some(),
+        activity: around.activity.as_deref(),
+    };
+    let (status, evidence) = verdict::of(screen.title.as_deref(), &seen);
+    let dialog = dialog.filter(|_| status == Some(SessionStatus::Waiting));
+    let dialog = dialog.or_else(|| around.leaving.as_deref().map(leaving));
+    let top = composer.as_ref().map_or(around.top, |composer| around.top.min(composer.top));
+    let talk = talk::read(&above(screen, &rows, top));
+    let input = composer.as_ref().map(|composer| composer.rows.clone());
+    Reading {
+        status,
+        evidence,
+        dialog,
+        shell: composer.as_ref().is_some_and(|composer| composer.shell),
+        mode: mode(&rows, composer.as_ref(), frame.as_ref()),
+        model: status::model(
+            input.map_or(&rows, |input| rows.get(input.end..).unwrap_or_default()),
+        )
+        .or_else(|| status::read_aloud(&rows)),
+        draft: composer.map(|composer| composer.draft),
+        queued: around.queued,
+        activity: around.activity,
+        query: talk.query,
+        answer: talk.answer,
+        error: talk.error,
+    }
+}
+
+/// The conversation: what has gone over the upper edge, and what stands above the input box.
+fn above<'a>(screen: &'a Screen, rows: &'a [String], top: usize) -> Vec<&'a str> {
+    let shown = rows.iter().take(top).map(String::as_str);
+    screen.history.iter().map(String::as_str).chain(shown).collect()
+}
+
+/// The mode: the sign of the input box, or the line above it, or the one below a dialog.
+fn mode(rows: &[String], composer: Option<&Composer>, frame: Option<&Frame>) -> Option<Mode> {
+    let Some(composer) = composer else {
+        return status::mode(rows.get(frame?.rows.end..)?);
+    };
+    if composer.mode.is_some() {
+        return composer.mode;
+    }
+    if composer.shell {
+        return None;
+    }
+    let told = status::mode(rows.get(composer.top..composer.rows.start)?);
+    // Where a screen reader reads, and in 0.16, nothing is said of the default.
+    told.or_else(|| (!composer.shell).then_some(Mode::Default))
+}
+
+/// A key was pressed that would end the CLI if it came again. It goes by itself; the input box is still there.
+fn leaving(words: &str) -> Dialog {
+    Dialog {
+        kind: QuestionKind::Quit,
+        tool: None,
+        text: words.to_owned(),
+        meaning: None,
+        options: Vec::new(),
+        typed: false,
+        place: None,
+    }
 }

@@ -5,6 +5,7 @@ use super::watch::{Told, Watch};
 use super::{Cursor, Size};
 use crate::model::{Failure, Phase};
 use std::path::Path;
+use std::time::Duration;
 
 /// What a pane is asked for at once.
 const FACTS: &str = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} \
@@ -108,10 +109,11 @@ impl Pane {
         self.server.link.posts.watch(&self.id, &self.window)
     }
 
-    /// What stands in it now, as tmux has drawn it.
+    /// What stands in it now, as tmux has drawn it. Its watcher is told only what is printed from now on.
     pub async fn capture(&self) -> Result<Captured, Failure> {
-        let facts = self.server.ask(&["display-message", "-p", "-t", &self.id, FACTS]).await?;
-        let rows = self.server.command(&["capture-pane", "-p", "-e", "-t", &self.id]).await?;
+        let facts = ["display-message", "-p", "-t", &self.id, FACTS];
+        let picture = ["capture-pane", "-p", "-e", "-t", &self.id];
+        let (facts, rows) = self.server.picture(&self.id, &facts, &picture).await?;
         let mut fields = facts.splitn(7, ' ');
         let mut number = || fields.next().and_then(|field| field.parse::<u16>().ok()).unwrap_or(0);
         let size = Size { columns: number(), rows: number() };
@@ -169,6 +171,16 @@ impl Pane {
         // What `resize-window` has fixed would not follow a person's terminal any more.
         let words = ["set-option", "-u", "-w", "-t", &self.window, "window-size"];
         self.server.command(&words).await.map(drop)
+    }
+
+    /// Makes its program draw everything anew: its window becomes narrower for a moment.
+    pub async fn redraw(&self) -> Result<(), Failure> {
+        let size = self.capture().await?.size;
+        let narrower = Size { columns: size.columns.saturating_sub(1).max(1), ..size };
+        self.resize(narrower).await?;
+        // Two changes at once would be one to the program, and none.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        self.resize(size).await
     }
 
     /// Writes something on it, which lasts as long as it does: `@pollux_` and a name.

@@ -21,7 +21,7 @@ pub const SESSION: &str = "pollux";
 /// The window that is there until the first of ours is.
 const FIRST: &str = "pollux-first";
 /// How many commands may be on their way.
-const WAITING: usize = 64;
+const COMMANDS: usize = 64;
 /// How long tmux may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What we want to be told of every pane. tmux looks for itself, once a second.
@@ -31,7 +31,15 @@ const TOLD: &str =
 /// What tmux says to a command: its lines, or what was wrong with it.
 type Reply = Result<Vec<String>, String>;
 /// Who waits for an answer, in the order of the commands; none when nobody will answer any more.
-type Pending = Mutex<Option<VecDeque<oneshot::Sender<Reply>>>>;
+type Pending = Mutex<Option<VecDeque<Waiting>>>;
+
+/// Somebody who waits for an answer.
+#[derive(Debug)]
+struct Waiting {
+    tell: oneshot::Sender<Reply>,
+    /// A pane whose picture the answer is: what it printed until then is in it.
+    pictured: Option<String>,
+}
 
 /// A tmux server that we are connected to. Clones are the same connection, which ends with the last of them.
 #[derive(Debug, Clone)]
@@ -76,7 +84,7 @@ impl Server {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Failure::new(Phase::Start, "tmux_failed", "tmux has no pipes"));
         };
-        let (lines, waiting) = mpsc::channel(WAITING);
+        let (lines, waiting) = mpsc::channel(COMMANDS);
         let (ready, is_ready) = oneshot::channel();
         let pending = Arc::new(Mutex::new(Some(VecDeque::new())));
         let posts = Arc::<Posts>::default();
@@ -104,21 +112,42 @@ impl Server {
 
     /// Sends a command, and waits for what tmux says.
     pub async fn command<S: AsRef<str>>(&self, words: &[S]) -> Result<Vec<String>, Failure> {
-        let (tell, told) = oneshot::channel();
-        let permit = self.link.lines.reserve().await.map_err(|_| gone())?;
-        {
-            // In one go: answers come in the order of the commands.
-            let mut pending = self.link.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            pending.as_mut().ok_or_else(gone)?.push_back(tell);
-            permit.send(command(words));
+        let told = self.send(command(words), vec![None]).await?.pop().ok_or_else(gone)?;
+        answer(told, words.first().map(S::as_ref).unwrap_or_default()).await
+    }
+
+    /// Asks for facts of a pane and for its picture, both of the same moment. What the pane printed until then is in the
+    /// picture, and not told to its watcher any more.
+    pub(super) async fn picture(
+        &self,
+        pane: &str,
+        facts: &[&str],
+        picture: &[&str],
+    ) -> Result<(String, Vec<String>), Failure> {
+        let lines = command(facts) + &command(picture);
+        let mut told = self.send(lines, vec![None, Some(pane.to_owned())]).await?;
+        let (Some(rows), Some(facts)) = (told.pop(), told.pop()) else { return Err(gone()) };
+        let facts = answer(facts, "display-message").await?;
+        Ok((facts.into_iter().next().unwrap_or_default(), answer(rows, "capture-pane").await?))
+    }
+
+    /// Writes lines, each of which is a command, in one go: answers come in the order of the commands.
+    async fn send(
+        &self,
+        lines: String,
+        pictured: Vec<Option<String>>,
+    ) -> Result<Vec<oneshot::Receiver<Reply>>, Failure> {
+        let permit = self.link.lines.reserve().await.ok().ok_or_else(gone)?;
+        let mut pending = self.link.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = pending.as_mut().ok_or_else(gone)?;
+        let mut told = Vec::with_capacity(pictured.len());
+        for pictured in pictured {
+            let (tell, answer) = oneshot::channel();
+            waiting.push_back(Waiting { tell, pictured });
+            told.push(answer);
         }
-        let told = tokio::time::timeout(PATIENCE, told).await.map_err(|_| {
-            Failure::new(Phase::Request, "tmux_silent", "tmux does not answer").retryable()
-        })?;
-        told.map_err(|_| gone())?.map_err(|why| {
-            let name = words.first().map(S::as_ref).unwrap_or_default();
-            Failure::new(Phase::Request, "tmux_refused", format!("tmux refused `{name}`: {why}"))
-        })
+        permit.send(lines);
+        Ok(told)
     }
 
     /// The first line that tmux says to a command.
@@ -147,6 +176,17 @@ const SETTINGS: [&[&str]; 9] = [
     &["set-option", "-wg", "allow-rename", "off"],
     &["set-option", "-g", "status-right", " Ctrl-b d leaves, the agent goes on "],
 ];
+
+/// What tmux said to a command.
+async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {
+    let Ok(told) = tokio::time::timeout(PATIENCE, told).await else {
+        let silent = Failure::new(Phase::Request, "tmux_silent", "tmux does not answer");
+        return Err(silent.retryable());
+    };
+    told.ok().ok_or_else(gone)?.map_err(|why| {
+        Failure::new(Phase::Request, "tmux_refused", format!("tmux refused `{name}`: {why}"))
+    })
+}
 
 fn gone() -> Failure {
     Failure::new(Phase::Request, "tmux_gone", "the tmux server is gone")
@@ -225,7 +265,12 @@ impl Reader {
         let reply = if good { Ok(lines) } else { Err(lines.join("; ")) };
         let tell = if mark.ends_with(" 1") {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            pending.as_mut().and_then(VecDeque::pop_front)
+            pending.as_mut().and_then(VecDeque::pop_front).map(|waiting| {
+                if let Some(pane) = &waiting.pictured {
+                    self.posts.pictured(pane);
+                }
+                waiting.tell
+            })
         } else {
             self.ready.take()
         };

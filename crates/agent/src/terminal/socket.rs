@@ -92,18 +92,44 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// What tmux says of every pane of this server, in the words of `format`. Nothing where there is no server.
+    pub async fn panes(&self, format: &str) -> Result<Vec<String>, Failure> {
+        let mut tmux = self.tmux();
+        tmux.args(["list-panes", "-a", "-F", format]).stdin(Stdio::null());
+        let told = tmux.output().await.map_err(|error| absent(&error))?;
+        Ok(String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect())
+    }
+
+    /// All processes of this machine: number, parent, command line.
+    pub async fn processes() -> Vec<(u32, u32, String)> {
+        let mut all = Command::new("ps");
+        all.args(["-axo", "pid=,ppid=,args="]).stdin(Stdio::null());
+        let told = all.output().await.map(|told| told.stdout).unwrap_or_default();
+        let read = |line: &str| {
+            let (own, rest) = line.trim_start().split_once(' ')?;
+            let (parent, line) = rest.trim_start().split_once(' ')?;
+            Some((own.parse().ok()?, parent.parse().ok()?, line.to_owned()))
+        };
+        String::from_utf8_lossy(&told).lines().filter_map(read).collect()
+    }
+}
+
+fn absent(error: &std::io::Error) -> Failure {
+    let message = format!("tmux could not be started: {error}");
+    let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
+    Failure::new(Phase::Start, "tmux_absent", message).hint(hint)
+}
+
 /// Fails where tmux is not there, or too old.
 pub(super) async fn check() -> Result<(), Failure> {
-    let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
     let told = Command::new("tmux").arg("-V").stdin(Stdio::null()).output().await;
-    let told = told.map_err(|error| {
-        let message = format!("tmux could not be started: {error}");
-        Failure::new(Phase::Start, "tmux_absent", message).hint(&hint)
-    })?;
+    let told = told.map_err(|error| absent(&error))?;
     let told = String::from_utf8_lossy(&told.stdout).trim().to_owned();
     match version(&told) {
         Some(version) if version < OLDEST => {
             let message = format!("{told} is too old");
+            let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
             Err(Failure::new(Phase::Start, "tmux_too_old", message).hint(hint))
         }
         // A version that does not tell a number is built from its sources, and new.

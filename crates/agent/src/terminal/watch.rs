@@ -136,6 +136,15 @@ impl Posts {
         });
     }
 
+    /// What was printed until now is in a picture that was taken.
+    pub(super) fn pictured(&self, pane: &str) {
+        if let Some(post) = self.panes().get(pane).and_then(|entry| entry.post.upgrade()) {
+            let mut news = post.news();
+            news.output = Vec::new();
+            news.lost = false;
+        }
+    }
+
     pub(super) fn resized(&self, window: &str) {
         self.in_window(window, |news| news.resized = true);
     }

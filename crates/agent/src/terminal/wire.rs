@@ -73,15 +73,12 @@ fn unescaped(data: &[u8]) -> Vec<u8> {
     while let Some(at) = memchr::memchr(b'\\', rest) {
         let (plain, escape) = rest.split_at(at);
         out.extend_from_slice(plain);
-        match escape {
-            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] => {
-                out.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
-                rest = after;
-            }
-            _ => {
-                out.push(b'\\');
-                rest = escape.get(1..).unwrap_or_default();
-            }
+        if let [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] = escape {
+            out.push(((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'));
+            rest = after;
+        } else {
+            out.push(b'\\');
+            rest = escape.get(1..).unwrap_or_default();
         }
     }
     out.extend_from_slice(rest);
@@ -114,7 +111,10 @@ fn quote(word: &str, line: &mut String) {
             '\t' => line.push_str("\\t"),
             '\0' => {}
             c if c.is_ascii_control() => {
-                line.push_str(&format!("\\{:03o}", u32::from(c)));
+                let (high, low) = (u32::from(c) >> 6, u32::from(c) & 0o77);
+                let octal = [high, low >> 3, low & 7].map(|digit| char::from_digit(digit, 8));
+                line.push('\\');
+                line.extend(octal.into_iter().flatten());
             }
             c => line.push(c),
         }

@@ -4,6 +4,7 @@
 
 mod acp;
 mod headless;
+mod live;
 mod rehearsal;
 mod run;
 mod terminal;

@@ -1,11 +1,15 @@
 //! `pollux translate`: the translator alone, for bug reports and tests.
 
+mod screen;
+
 use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::ValueEnum;
+use pollux_agent::gemini::hooks;
 use pollux_agent::gemini::stream::{self, Translator};
 use pollux_agent::gemini::transcript::{events, text};
+use pollux_agent::terminal::Size;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +18,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  pollux translate --from session ~/.gemini/tmp/shop/chats/session-2026-11-15T17-55-1f9cc522.jsonl\n  \
-    pollux translate --from stream-json run.jsonl --session session.jsonl"
+    pollux translate --from stream-json run.jsonl --session session.jsonl\n  \
+    tmux capture-pane -p > screen.txt && pollux translate --from screen screen.txt --size 120x40"
 )]
 pub(crate) struct Translate {
     /// What the file is a recording of
@@ -25,6 +30,12 @@ pub(crate) struct Translate {
     /// The session file of the same run, which completes its stream
     #[arg(long, value_name = "FILE")]
     session: Option<PathBuf>,
+    /// The title of the window that the screen was taken from
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+    /// The size of the screen; taken from the file's name or its rows if not given
+    #[arg(long, value_name = "WxH", value_parser = screen::size)]
+    size: Option<Size>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -33,6 +44,11 @@ enum From {
     Session,
     /// What a run with `--output-format stream-json` printed
     StreamJson,
+    /// A screen: what `tmux capture-pane -p` printed, with colours or without, or all bytes that were sent to a
+    /// terminal. The last line is what was read, whole: the draft and what is queued are no events
+    Screen,
+    /// What a hook was told: one payload, one on each line, or a list
+    Hook,
 }
 
 pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
@@ -45,6 +61,12 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
             }
         }
         From::StreamJson => stream(&bytes, args.session.as_deref(), &mut out)?,
+        From::Screen => screen::translate(args, &bytes, &mut out)?,
+        From::Hook => {
+            for event in hooks::events(&text(&bytes)) {
+                report::line(&mut out, &event)?;
+            }
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -1,9 +1,12 @@
 //! The tests of this crate, in one binary.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod hooks;
 mod hostile;
+mod live;
 mod rehearse;
 mod render;
 mod run;
 mod sessions;
+mod translate;
 mod user;

@@ -19,16 +19,16 @@ const CLASHES: Version = Version::new(0, 39, 0);
 
 /// A session that is gone on with.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) id: String,
-    pub(super) file: PathBuf,
+pub(in crate::cli) struct Kept {
+    pub(in crate::cli) id: String,
+    pub(in crate::cli) file: PathBuf,
     gemini: PathBuf,
     cwd: PathBuf,
 }
 
 impl Kept {
     /// Finds the session, and keeps a copy of it.
-    pub(super) async fn new(
+    pub(in crate::cli) async fn new(
         wanted: &str,
         cwd: &Path,
         config: &Config,
@@ -70,7 +70,7 @@ impl Kept {
     }
 
     /// The run is over: takes away what would make the next start of the CLI delete the session.
-    pub(super) fn settle(&self, config: &Config) {
+    pub(in crate::cli) fn settle(&self, config: &Config) {
         let here = Config { cwd: self.cwd.clone(), gemini: self.gemini.clone(), ..config.clone() };
         let catalog = Catalog::read(&here);
         let at_risk = catalog
