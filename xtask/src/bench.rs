@@ -6,6 +6,7 @@ mod headless;
 mod hook;
 mod rehearsal;
 mod table;
+mod terminal;
 mod transcripts;
 
 use clap::Subcommand;
@@ -20,6 +21,8 @@ pub(crate) enum Bench {
     Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
+    /// Agents in terminals: how soon a status is seen, what a prompt and a start cost, what idling costs
+    Terminal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
     Transcripts,
 }
@@ -30,6 +33,7 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Headless => headless::run(),
         Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),
+        Bench::Terminal => terminal::run(),
         Bench::Transcripts => transcripts::run(),
     }
 }

@@ -6,6 +6,7 @@ pub mod hooks;
 pub mod models;
 pub mod screen;
 pub mod stream;
+pub mod terminal;
 pub mod tools;
 pub mod transcript;
 

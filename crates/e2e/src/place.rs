@@ -37,6 +37,11 @@ pub fn cycles() -> usize {
     env::var("POLLUX_CYCLES").ok().and_then(|number| number.parse().ok()).unwrap_or(2)
 }
 
+/// How many prompts a long conversation in a terminal has: a few, or as many as `POLLUX_PROMPTS` says.
+pub fn prompts() -> usize {
+    env::var("POLLUX_PROMPTS").ok().and_then(|number| number.parse().ok()).unwrap_or(5)
+}
+
 /// Versions that the user adds to the pinned ones: `POLLUX_GEMINI_VERSIONS=0.53.0,0.57.0`.
 pub(crate) fn added_versions() -> Vec<String> {
     versions_in("POLLUX_GEMINI_VERSIONS")

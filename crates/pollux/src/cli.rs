@@ -3,6 +3,7 @@
 mod capabilities;
 pub(crate) mod hook;
 mod hooks;
+mod live;
 mod rehearse;
 mod run;
 mod sessions;
@@ -27,6 +28,16 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    New(live::new::New),
+    Attach(live::attach::Attach),
+    Screen(live::screen::Screen),
+    Send(live::send::Send),
+    Answer(live::answer::Answer),
+    Interrupt(live::orders::Interrupt),
+    Mode(live::orders::Mode),
+    Model(live::orders::Model),
+    Stop(live::stop::Stop),
+    Adopt(live::adopt::Adopt),
     /// What Gemini has written on this machine: list, show, search, count, export, follow, rescue
     #[command(subcommand)]
     Sessions(sessions::Sessions),
@@ -45,6 +56,16 @@ enum Command {
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(command) => run::run(command, config),
+        Command::New(command) => live::run(command.run(config)),
+        Command::Attach(command) => live::run(command.run(config)),
+        Command::Screen(command) => live::run(command.run(config)),
+        Command::Send(command) => live::run(command.run(config)),
+        Command::Answer(command) => live::run(command.run(config)),
+        Command::Interrupt(command) => live::run(command.run(config)),
+        Command::Mode(command) => live::run(command.run(config)),
+        Command::Model(command) => live::run(command.run(config)),
+        Command::Stop(command) => live::run(command.run(config)),
+        Command::Adopt(command) => live::run(command.run(config)),
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
         Command::Rehearse(rehearse) => rehearse.run(),

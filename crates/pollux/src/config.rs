@@ -6,6 +6,7 @@ use etcetera::BaseStrategy;
 use pollux_agent::gemini::cli::Search;
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::{KEY, SOCKET};
+use pollux_agent::terminal::Socket;
 use std::env;
 use std::path::PathBuf;
 
@@ -20,6 +21,10 @@ pub struct Config {
     pub data: PathBuf,
     /// Where the command was called.
     pub cwd: PathBuf,
+    /// The tmux server for terminals of ours: `$POLLUX_TMUX`, a name or a path, else `pollux`.
+    pub tmux: Socket,
+    /// The user's shell.
+    pub shell: String,
     /// Where the agent is looked for.
     pub search: Search,
     /// Where hooks hand their payloads to.
@@ -37,11 +42,14 @@ impl Config {
         })?;
         let home = env::var_os("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
         let home = home.map_or_else(|| base.home_dir().to_path_buf(), PathBuf::from);
+        let some = |name| env::var(name).ok().filter(|value| !value.is_empty());
         Ok(Self {
             gemini: home.join(".gemini"),
             cache: base.cache_dir().join("pollux"),
             data: base.data_dir().join("pollux"),
             cwd: env::current_dir()?,
+            tmux: some("POLLUX_TMUX").map_or_else(Socket::default, |name| Socket::named(&name)),
+            shell: some("SHELL").unwrap_or_else(|| "/bin/sh".to_owned()),
             hooks: place(&base),
             search: Search { home: Some(base.home_dir().to_path_buf()), ..Search::of_process() },
             variables: env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),

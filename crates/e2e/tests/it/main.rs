@@ -9,3 +9,5 @@ mod rehearsal;
 mod run;
 mod terminal;
 mod tidy;
+mod tmux;
+mod window;

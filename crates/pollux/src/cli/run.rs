@@ -5,8 +5,8 @@ mod ask;
 mod claude;
 mod live;
 mod output;
-mod prompt;
-mod resume;
+pub(super) mod prompt;
+pub(super) mod resume;
 
 use crate::config::Config;
 use crate::report;
@@ -118,7 +118,7 @@ enum Format {
     Claude,
 }
 
-fn mode(name: &str) -> Result<Mode, String> {
+pub(super) fn mode(name: &str) -> Result<Mode, String> {
     let names = "default, auto-edit, yolo, plan, acceptEdits, bypassPermissions";
     Mode::named(name).ok_or_else(|| format!("there is no such mode; there are {names}"))
 }

@@ -4,6 +4,7 @@
 mod acp;
 mod hooks;
 mod hostile;
+mod live;
 mod rehearse;
 mod render;
 mod run;

@@ -39,14 +39,14 @@ pub(super) fn find(wanted: &str, cwd: &Path, config: &Config, cli: &Cli) -> anyh
 
 /// A session that is gone on with headless.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) resume: Resume,
+pub(in crate::cli) struct Kept {
+    pub(in crate::cli) resume: Resume,
     guard: Guard,
 }
 
 impl Kept {
     /// Finds the session, and keeps a copy of it.
-    pub(super) async fn new(
+    pub(in crate::cli) async fn new(
         wanted: &str,
         cwd: &Path,
         config: &Config,
@@ -61,7 +61,7 @@ impl Kept {
     }
 
     /// The run is over: takes away what would make the next start of the CLI delete the session.
-    pub(super) fn settle(&self) {
+    pub(in crate::cli) fn settle(&self) {
         if let Err(error) = self.guard.move_stubs() {
             let advice = format!("`pollux sessions rescue {}`", self.resume.id);
             report::warn(&format!("the session is at risk ({error}): {advice}"));

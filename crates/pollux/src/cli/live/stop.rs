@@ -1,0 +1,29 @@
+//! `pollux stop`: the end of an agent in a terminal.
+
+use super::{find, order, trouble};
+use crate::config::Config;
+use pollux_agent::terminal::{Pane, Server};
+use std::process::ExitCode;
+
+/// End an agent in a terminal: as a person would, and for good where it does not listen
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stop {
+    /// The session's id, or the beginning of it
+    id: String,
+}
+
+impl Stop {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let found = find(&self.id, config).await?;
+        if found.dead {
+            let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
+            let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
+            pane.kill().await.map_err(trouble)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut live = super::join(&self.id, config).await?;
+        let orders = live.orders();
+        order(&mut live, orders.stop(), drop).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
