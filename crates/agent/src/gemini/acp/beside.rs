@@ -3,13 +3,12 @@
 use crate::acp::{Beside, Done};
 use crate::gemini::stream::place::Place;
 use crate::gemini::stream::{Done as FileDone, Fusion};
-use crate::model::{Event, EventKind, Input, Message, Source, Text};
+use crate::gemini::transcript::{self, Transcript};
+use crate::model::{Block, Event, EventKind, Input, Message, Source, Text};
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// A message that was written so long before its turn began belongs to an earlier one. The clock is the same machine's.
-const EARLIER: i64 = 1000;
 
 /// The session file of one session.
 #[derive(Debug)]
@@ -26,13 +25,14 @@ impl SessionFile {
     pub(super) fn new(gemini: Option<&Path>, resumed: Option<&Path>, id: &str) -> Self {
         let place = gemini.map(|gemini| {
             let mut place = match resumed {
-                Some(file) => Place::resumed(gemini.to_path_buf(), file),
+                Some(file) => Place::at(gemini.to_path_buf(), file),
                 None => Place::new(gemini.to_path_buf()),
             };
             place.is(id);
             place
         });
-        Self { place, fusion: Fusion::thinking(), begun: HashSet::new(), since: 0 }
+        let fusion = Fusion::thinking().knowing(resumed.map(calls).unwrap_or_default());
+        Self { place, fusion, begun: HashSet::new(), since: 0 }
     }
 
     /// Tells what was fused. A call of which only the file knows, such as one of a tool that is not there, begins with its
@@ -58,10 +58,28 @@ impl SessionFile {
         }
     }
 
-    /// A record of an earlier turn that was written anew: a resume, or a turn that was stopped, writes all of them.
+    /// A record of an earlier turn that was written anew: a resume, or a turn that was stopped, writes all of them. But
+    /// since 0.61 the calls of all turns go into the message of the first one that had some: then it is of this turn too.
     fn is_earlier(&self, message: &Message<'_>) -> bool {
-        message.timestamp.is_some_and(|time| time + EARLIER < self.since)
+        // The clock is the same machine's.
+        let before = message.timestamp.is_some_and(|time| time < self.since);
+        before && !self.fusion.is_news(message)
     }
+}
+
+/// The calls that a session file has results of.
+fn calls(file: &Path) -> Vec<String> {
+    let bytes = fs::read(file).unwrap_or_default();
+    let text = transcript::text(&bytes);
+    let transcript = Transcript::read(&text);
+    let results = |message: Message<'_>| -> Vec<String> {
+        let ids = message.blocks().iter().filter_map(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.to_string()),
+            _ => None,
+        });
+        ids.collect()
+    };
+    transcript.messages().flat_map(results).collect()
 }
 
 impl Beside for SessionFile {
@@ -70,7 +88,7 @@ impl Beside for SessionFile {
         if let Some(place) = &mut self.place {
             drop(place.poll());
         }
-        self.fusion = Fusion::thinking();
+        self.fusion = std::mem::take(&mut self.fusion).next_turn();
         self.begun.clear();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.since = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);

@@ -349,7 +349,7 @@ impl Gemini {
                 Vec::new()
             }
             _ => vec![format!(
-                "{} cannot be read as JSON and is left alone: what commands print may come late, from the session file",
+                "{} cannot be read as JSON and is left alone: what commands print comes from the session file",
                 machine.display()
             )],
         }
@@ -369,6 +369,10 @@ impl Gemini {
         let guard = self.guard()?;
         if let Some(guard) = guard.as_ref().filter(|_| self.clashes()) {
             guard.wait().await;
+        }
+        if let Some(guard) = &guard {
+            // For a stub that somebody else has left, our own start would delete the session.
+            guard.move_stubs().map_err(|error| at_risk(guard, &error))?;
         }
         let (agent, notes) = self.agent().await?;
         let mut open = Open::new(&cwd);
@@ -397,6 +401,12 @@ impl Gemini {
                 .hint("without a copy the session is not gone on with: it may be lost")
         })
     }
+}
+
+fn at_risk(guard: &Guard, error: &std::io::Error) -> Failure {
+    let message = format!("{} is at risk: {error}", guard.file().display());
+    Failure::new(Phase::Start, "no_copy", message)
+        .hint("a stub beside it could not be moved; the next start of the CLI would delete both")
 }
 
 /// A session that was loaded, or was not: either way its file must be as it was.
@@ -459,12 +469,21 @@ impl Live {
         self.session.outcome()
     }
 
-    /// Ends the CLI, and takes away what would make its next start delete the session.
+    /// Ends the CLI, and takes away what would make its next start delete the session. A session that is gone all the
+    /// same is put back as it was before, and that is an error.
     pub async fn close(self) -> std::io::Result<()> {
         let Self { session, agent, guard, .. } = self;
         agent.close().await;
         drop(session);
-        guard.map_or(Ok(()), |guard| guard.move_stubs().map(drop))
+        let Some(guard) = guard else { return Ok(()) };
+        guard.move_stubs()?;
+        if guard.is_gone() {
+            guard.put_back()?;
+            let copy = guard.copy().display().to_string();
+            let message = format!("the session file was deleted; the copy was put back ({copy})");
+            return Err(std::io::Error::other(message));
+        }
+        Ok(())
     }
 
     /// The copy that was kept of a session that is gone on with.

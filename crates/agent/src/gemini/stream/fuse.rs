@@ -71,6 +71,30 @@ impl Fusion {
         Self { thinks: true, ..Self::default() }
     }
 
+    /// The next turn of the same session: what was told of the earlier ones is not told again.
+    #[must_use]
+    pub fn next_turn(self) -> Self {
+        let Self { completed, told, retries, thinks, .. } = self;
+        Self { completed, told, retries, thinks, ..Self::default() }
+    }
+
+    /// Takes calls for told that a session had before.
+    #[must_use]
+    pub fn knowing(mut self, calls: impl IntoIterator<Item = String>) -> Self {
+        self.completed.extend(calls);
+        self
+    }
+
+    /// True where a message has what came of a call of which nothing was told yet.
+    pub fn is_news(&self, message: &Message<'_>) -> bool {
+        message.blocks().iter().any(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => {
+                !self.completed.contains(tool_use_id.to_str().as_ref())
+            }
+            _ => false,
+        })
+    }
+
     /// True where the stream has shown what the session file does not have yet.
     pub fn is_behind(&self) -> bool {
         let ended = |(id, ended): (&String, &bool)| *ended && !self.completed.contains(id);

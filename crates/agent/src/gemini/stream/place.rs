@@ -34,6 +34,13 @@ impl Place {
         Self { gemini, id: None, follow: Some(follow), known }
     }
 
+    /// The same for a driver that knows by itself what was there before: an old message may yet get new calls.
+    pub(in crate::gemini) fn at(gemini: PathBuf, file: &Path) -> Self {
+        let mut follow = Follow::new(file);
+        follow.skip_existing();
+        Self { gemini, id: None, follow: Some(follow), known: HashSet::new() }
+    }
+
     /// The stream has told the id.
     pub(in crate::gemini) fn is(&mut self, id: &str) {
         self.id.get_or_insert_with(|| id.to_owned());

@@ -86,7 +86,7 @@ async fn each_tool_has_its_beginning_its_end_and_what_came_of_it() {
 
 /// The calls with what came of them in the end, and what was said: no times, no ids, no paths.
 fn outline(told: &Told, stage: &Stage) -> String {
-    let mut out = String::new();
+    let (mut out, mut late) = (String::new(), String::new());
     for event in &told.events {
         let mut value = serde_json::to_value(event).unwrap();
         match &event.kind {
@@ -98,16 +98,16 @@ fn outline(told: &Told, stage: &Stage) -> String {
             _ => continue,
         }
         // How the two sources interleave is a matter of milliseconds; what the file adds is told last.
-        let late = event.source == Source::SessionFile;
         for gone in ["id", "at", "duration_ms", "derived"] {
             value.as_object_mut().unwrap().remove(gone);
         }
         shorten(&mut value);
-        if late {
-            out.push_str("  file ");
+        match event.source {
+            Source::SessionFile => writeln!(late, "  file {value}").unwrap(),
+            _ => writeln!(out, "{value}").unwrap(),
         }
-        writeln!(out, "{value}").unwrap();
     }
+    out.push_str(&late);
     writeln!(out, "text {:?}", told.outcome.text).unwrap();
     let out = out.replace(&stage.workspace().display().to_string(), "[workspace]");
     out.replace(&stage.home().path().display().to_string(), "[home]")
