@@ -2,6 +2,7 @@
 
 use pollux_agent::gemini::transcript::Transcript;
 use pollux_agent::gemini::transcript::digest::digest;
+use pollux_agent::gemini::transcript::events;
 use pollux_agent::model::{Block, Message};
 use serde_json::{Value, json};
 
@@ -35,4 +36,30 @@ fn a_call_that_a_checkpoint_dropped_with_the_messages_id_is_counted_and_shown() 
         }
         assert_eq!(digest(&text).tools["Read"].calls, 2, "{text}");
     }
+}
+
+/// As 0.47 and 0.61 do it: an empty list first, then all messages as the model's history has them.
+#[test]
+fn an_answer_that_a_resume_wrote_again_has_its_tokens_and_its_model() {
+    let tokens = json!({ "input": 10, "output": 2, "total": 12 });
+    let rows = [
+        json!({ "sessionId": "s" }),
+        json!({ "id": "1", "type": "user", "content": "hello" }),
+        json!({ "id": "2", "type": "gemini", "content": "hi", "tokens": tokens, "model": "gemini-3-pro" }),
+        json!({ "sessionId": "s" }),
+        json!({ "$set": { "messages": [] } }),
+        json!({ "$set": { "messages": [
+            { "id": "1", "type": "user", "content": "hello" }, { "id": "2", "type": "gemini", "content": "hi" },
+        ] } }),
+    ];
+    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let transcript = Transcript::read(&text);
+    let answer = transcript.messages().nth(1).unwrap();
+    assert_eq!(answer.usage.unwrap().total_tokens, 12);
+    assert_eq!(answer.model.unwrap(), *"gemini-3-pro");
+    assert_eq!(answer.restored, ["usage", "model"]);
+    assert_eq!(digest(&text).usage().total_tokens, 12);
+    let told = events(text.as_bytes());
+    let last = json!(told.last().unwrap());
+    assert_eq!(last["message"]["usage"]["total_tokens"], 12, "{last}");
 }

@@ -189,16 +189,18 @@ type Naive = (String, Value, Vec<String>);
 /// The rules of the format, in the plainest words: a list, and a loop over the records.
 fn naive(records: &[Record]) -> Vec<Seen> {
     let mut list: Vec<Naive> = Vec::new();
+    let mut gone: Vec<Naive> = Vec::new();
     for record in records {
         let Record::Json(row) = record else { continue };
         if let Some(target) = row["$rewindTo"].as_str() {
-            list.truncate(list.iter().position(|(id, ..)| id == target).unwrap_or(0));
+            let at = list.iter().position(|(id, ..)| id == target).unwrap_or(0);
+            gone.extend(list.split_off(at));
         } else if row["id"].is_string() {
-            naive_upsert(&mut list, row, &[]);
+            naive_upsert(&mut list, row, &gone);
         } else if let Some(messages) = row["$set"]["messages"].as_array() {
-            let earlier = std::mem::take(&mut list);
+            gone.append(&mut list);
             for message in messages {
-                naive_upsert(&mut list, message, &earlier);
+                naive_upsert(&mut list, message, &gone);
             }
         }
     }
@@ -220,13 +222,13 @@ fn in_any_order((id, words, mut calls): Seen) -> Seen {
     (id, words, calls)
 }
 
-fn naive_upsert(list: &mut Vec<Naive>, row: &Value, earlier: &[Naive]) {
+fn naive_upsert(list: &mut Vec<Naive>, row: &Value, gone: &[Naive]) {
     let id = row["id"].as_str().unwrap().to_owned();
     let calls = row["toolCalls"].as_array().into_iter().flatten();
     let mut listed: Vec<String> =
         calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
     // A later record of a message may lack calls that an earlier one had.
-    let last = list.iter().chain(earlier).find(|(other, ..)| *other == id);
+    let last = list.iter().chain(gone.iter().rev()).find(|(other, ..)| *other == id);
     if let Some(last) = last.filter(|(_, last, _)| last["type"] == row["type"]) {
         let mut mine = listed.clone();
         mine.extend(naive_ids(row, "functionCall"));

@@ -86,6 +86,7 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(file).with_context(|| {
         Trouble::failed("unreadable_file", format!("could not read {}", file.display()))
+            .hint("name a file that was recorded: `pollux translate --help`")
     })
 }
 

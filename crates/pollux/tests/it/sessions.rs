@@ -157,7 +157,7 @@ fn an_unknown_or_ambiguous_id_is_refused_with_candidates() {
     let file = user.run("sessions show no/such.jsonl");
     assert_eq!(file.code, 1);
     insta::assert_snapshot!(file.err, @r"
-    error: there is no file no/such.jsonl
+    error: no/such.jsonl does not exist
 
     hint: name a session file, or a session by its id: `pollux sessions list`
     ");
@@ -310,6 +310,8 @@ fn a_session_file_is_translated_to_events() {
     insta::assert_snapshot!(missing.err, @r"
     error: could not read nothing.jsonl
       caused by: No such file or directory (os error 2)
+
+    hint: name a file that was recorded: `pollux translate --help`
     ");
 }
 

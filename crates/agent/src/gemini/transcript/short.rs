@@ -5,7 +5,6 @@
 //! All else stays as it is, byte for byte: what is left is JSON exactly where the whole is, and says the same. Where that
 //! cannot be promised, there is no short text, and the file is read the long way.
 
-use memchr::memchr;
 use serde_json::value::RawValue;
 use wide::u8x32;
 
@@ -49,32 +48,43 @@ struct Cut {
 }
 
 impl<'a> Short<'a> {
-    /// The short text; none where a string does not end.
+    /// The short text; none where a string does not end, or not on its line.
     pub(super) fn of(whole: &'a str) -> Option<Self> {
-        let mut short = Self { whole, text: String::new(), cuts: Vec::new() };
-        let mut key = "";
-        let (mut at, mut copied) = (0, 0);
         let bytes = whole.as_bytes();
-        while let Some(quote) = bytes.get(at..)?.iter().position(|byte| *byte == b'"') {
-            let start = at + quote + 1;
-            let Found { end, is_plain } = find(bytes, start)?;
-            at = end + 1;
-            let string = whole.get(start..end)?;
-            // A string that goes over the end of its line does not end where it seems to.
-            if !is_plain && memchr(b'\n', string.as_bytes()).is_some() {
-                return None;
-            }
-            if is_key(bytes.get(at..)?) {
-                key = string;
-            } else if string.len() > LONG && is_plain && !is_kept(key) && says_something(string) {
-                short.text.push_str(whole.get(copied..start)?);
-                short.text.push_str(MARK);
-                copied = end;
-                short.cuts.push(Cut { whole: end, short: short.text.len() });
+        let mut short = Self { whole, text: String::new(), cuts: Vec::new() };
+        let (mut open, mut escaped, mut is_plain) = (None, 0, true);
+        let (mut key, mut copied) = ("", 0);
+        for stop in Stops::of(bytes) {
+            match (bytes.get(stop)?, open) {
+                _ if stop < escaped => {}
+                (b'"', None) => (open, is_plain) = (Some(stop + 1), true),
+                (b'"', Some(start)) => {
+                    open = None;
+                    let string = whole.get(start..stop)?;
+                    if is_key(bytes.get(stop + 1..)?) {
+                        key = string;
+                    } else if string.len() > LONG
+                        && is_plain
+                        && !is_kept(key)
+                        && says_something(string)
+                    {
+                        short.text.push_str(whole.get(copied..start)?);
+                        short.text.push_str(MARK);
+                        short.cuts.push(Cut { whole: stop, short: short.text.len() });
+                        copied = stop;
+                    }
+                }
+                (b'\n', Some(_)) => return None,
+                (b'\\', Some(_)) => {
+                    is_plain &= bytes.get(stop + 1).is_some_and(|byte| is_escape(*byte));
+                    escaped = stop + 2;
+                }
+                (_, Some(_)) => is_plain = false,
+                (_, None) => {}
             }
         }
         short.text.push_str(whole.get(copied..)?);
-        Some(short)
+        open.is_none().then_some(short)
     }
 
     pub(super) fn text(&self) -> &str {
@@ -98,55 +108,52 @@ impl<'a> Short<'a> {
     }
 }
 
-/// A string, as far as its end has been looked for.
-struct Found {
-    /// Where its closing quote stands.
-    end: usize,
-    /// True where every reader takes what is inside for a string. Rarer escapes (`\u0041`) are not promised.
-    is_plain: bool,
+/// The places of the quotes, backslashes and control characters of a text.
+struct Stops<'b> {
+    bytes: &'b [u8],
+    /// Where the bytes begin that are looked at now.
+    at: usize,
+    /// One bit for each stop among them.
+    bits: u32,
 }
 
 /// How many bytes are looked at at once.
 const BLOCK: usize = 32;
 
-/// Looks for the end of a string, from one quote, escape or control character to the next.
-fn find(bytes: &[u8], start: usize) -> Option<Found> {
-    let (mut at, mut is_plain) = (start, true);
-    loop {
-        let mut stops = stops(bytes, at)?;
-        let mut next = at + BLOCK;
-        while stops != 0 {
-            let stop = at + stops.trailing_zeros() as usize;
-            stops &= stops - 1;
-            match bytes.get(stop)? {
-                b'"' => return Some(Found { end: stop, is_plain }),
-                b'\\' => {
-                    is_plain &= bytes.get(stop + 1).is_some_and(|byte| is_escape(*byte));
-                    // What is escaped stops nobody, in this block or in the next.
-                    stops &= u32::MAX.checked_shl(u32::try_from(stop + 2 - at).ok()?).unwrap_or(0);
-                    next = next.max(stop + 2);
-                }
-                _ => is_plain = false,
-            }
-        }
-        at = next;
+impl<'b> Stops<'b> {
+    fn of(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0, bits: bits(bytes) }
     }
 }
 
-/// The quotes, backslashes and control characters of a block, one bit for each.
-fn stops(bytes: &[u8], at: usize) -> Option<u32> {
-    let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
-    let block = u8x32::new(rest.first_chunk().copied().unwrap_or_else(|| {
+impl Iterator for Stops<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while self.bits == 0 {
+            self.at += BLOCK;
+            self.bits = bits(self.bytes.get(self.at..)?);
+        }
+        let stop = self.at + self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(stop)
+    }
+}
+
+/// The stops of a text's first bytes.
+fn bits(text: &[u8]) -> u32 {
+    let block = u8x32::new(text.first_chunk().copied().unwrap_or_else(|| {
         let mut last = [b' '; BLOCK];
-        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        last.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
         last
     }));
     let quotes = block.simd_eq(u8x32::splat(b'"'));
     let backslashes = block.simd_eq(u8x32::splat(b'\\'));
     let controls = block.min(u8x32::splat(0x1f)).simd_eq(block);
-    Some((quotes | backslashes | controls).to_bitmask())
+    (quotes | backslashes | controls).to_bitmask()
 }
 
+/// True for what may follow a backslash. The rarer escapes (`\u0041`) are left to those who read all.
 fn is_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }

@@ -102,7 +102,10 @@ pub fn list(
     };
     let mut sessions: Vec<Session> =
         groups(digested).into_iter().filter_map(|group| session(group, &mut project)).collect();
-    sessions.sort_by(|a, b| b.updated_at().cmp(&a.updated_at()).then_with(|| a.id.cmp(&b.id)));
+    sessions.sort_by(|a, b| {
+        let newest = b.updated_at().cmp(&a.updated_at());
+        newest.then_with(|| a.id.cmp(&b.id)).then_with(|| a.file.path.cmp(&b.file.path))
+    });
     Listing { sessions, problems }
 }
 
