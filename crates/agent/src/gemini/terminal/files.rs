@@ -19,6 +19,8 @@ pub(super) struct Files {
     follow: Option<Follow>,
     /// Messages that were there before.
     known: HashSet<String>,
+    /// The file of a conversation that was put away.
+    left: Option<PathBuf>,
     /// Session files that are of somebody else.
     others: HashSet<PathBuf>,
     tell: mpsc::Sender<()>,
@@ -34,7 +36,9 @@ impl Files {
         let project = project_hash(cwd);
         let (follow, watched) = (None, None);
         let known = HashSet::new();
-        let mut files = Self { gemini, project, id, follow, known, others, tell, changed, watched };
+        let left = None;
+        let mut files =
+            Self { gemini, project, id, follow, known, left, others, tell, changed, watched };
         files.arm();
         files
     }
@@ -78,12 +82,11 @@ impl Files {
         }
     }
 
-    /// The conversation was put away, and the next one has an id that nobody has told.
+    /// The conversation was put away, and the next one has an id that nobody has told. Old versions go on in the same file.
     pub(super) fn forget(&mut self) {
         self.id = None;
-        if let Some(follow) = self.follow.take() {
-            self.others.insert(follow.path().to_path_buf());
-        }
+        self.left = self.follow.take().map(|follow| follow.path().to_path_buf());
+        self.known.clear();
         self.arm();
     }
 
@@ -127,7 +130,9 @@ impl Files {
     /// A new file of this project in which somebody said what was said here.
     fn by_words(&mut self, said: &[String]) -> Option<PathBuf> {
         let new = sessions(&self.gemini).into_iter().filter(|path| !self.others.contains(path));
-        let new: Vec<PathBuf> = new.collect();
+        let mut new: Vec<PathBuf> = new.collect();
+        // One that was left is the last that is looked at.
+        new.sort_by_key(|path| self.left.as_ref() == Some(path));
         for path in new {
             let bytes = fs::read(&path).unwrap_or_default();
             let whole = text(&bytes);
