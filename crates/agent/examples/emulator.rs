@@ -1,5 +1,6 @@
 //! How fast bytes are drawn, and how fast a screen is read. Used by `cargo xtask bench hook`; prints one JSON object.
 #![expect(clippy::print_stdout, reason = "the figures are what was asked for")]
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use pollux_agent::gemini::screen::read;
 use pollux_agent::terminal::{Emulator, Size};

@@ -1,5 +1,6 @@
 //! What a hook costs the CLI, which waits for it at every tool: `pollux hook` beside a bridge of bash and curl that does the
 //! same, with somebody listening and with nobody. And how fast a terminal is drawn and read.
+#![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
 use super::table::Figures;
 use crate::shell::{self, target};

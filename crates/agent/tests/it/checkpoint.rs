@@ -52,7 +52,7 @@ fn an_answer_that_a_resume_wrote_again_has_its_tokens_and_its_model() {
             { "id": "1", "type": "user", "content": "hello" }, { "id": "2", "type": "gemini", "content": "hi" },
         ] } }),
     ];
-    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let text: String = rows.iter().flat_map(|row| [row.to_string(), "\n".to_owned()]).collect();
     let transcript = Transcript::read(&text);
     let answer = transcript.messages().nth(1).unwrap();
     assert_eq!(answer.usage.unwrap().total_tokens, 12);

@@ -58,6 +58,7 @@ impl Table {
     }
 
     /// Names the columns that are left out, in this order, where the window is too narrow for all.
+    #[must_use]
     pub fn less_needed(mut self, columns: &'static [&'static str]) -> Self {
         self.less_needed = columns;
         self
@@ -105,12 +106,15 @@ impl Table {
         let named = |wanted: &'static str| move |(name, _): &(&str, Align)| *name == wanted;
         let mut leave_out = |is_out: &dyn Fn(&(&str, Align)) -> bool| {
             if total(&self.narrowed(widths.clone(), limit)) > limit {
-                let columns = widths.iter_mut().zip(&self.columns);
-                columns.for_each(|(width, column)| drop(width.take_if(|_| is_out(column))));
+                for (width, column) in widths.iter_mut().zip(&self.columns) {
+                    *width = width.filter(|_| !is_out(column));
+                }
             }
         };
         leave_out(&spare);
-        self.less_needed.iter().for_each(|name| leave_out(&named(name)));
+        for name in self.less_needed {
+            leave_out(&named(name));
+        }
         self.narrowed(widths, limit)
     }
 

@@ -232,7 +232,9 @@ impl<T: Item> Replay<T> {
                 self.meta.merge(&set);
                 match self.list(set.messages, number, keep) {
                     Some(mut list) => {
-                        list.iter_mut().for_each(|(id, item)| self.carry_lost(id, item));
+                        for (id, item) in &mut list {
+                            self.carry_lost(id, item);
+                        }
                         let gone = self.history.replace(list);
                         self.gone(Rewrite::Checkpoint, gone)
                     }

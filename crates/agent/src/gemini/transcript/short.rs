@@ -269,12 +269,16 @@ mod tests {
         })
     }
 
+    fn lines(rows: &[serde_json::Value]) -> String {
+        rows.iter().flat_map(|row| [row.to_string(), "\n".to_owned()]).collect()
+    }
+
     proptest! {
         #[test]
         fn a_log_sums_up_to_the_same_without_its_long_texts(
             rows in prop::collection::vec(prop_oneof![message(), value()], 0..6),
         ) {
-            agree(&rows.iter().map(|row| format!("{row}\n")).collect::<String>());
+            agree(&lines(&rows));
         }
 
         #[test]
@@ -295,7 +299,7 @@ mod tests {
             let text = if is_pretty {
                 serde_json::to_string_pretty(&json!({ "sessionId": "s", "messages": rows })).unwrap()
             } else {
-                rows.iter().map(|row| format!("{row}\n")).collect()
+                lines(&rows)
             };
             let at = text.floor_char_boundary(place.index(text.len()));
             let (before, after) = text.split_at(at);

@@ -21,7 +21,7 @@ fn place(stage: &Stage) -> Place {
 /// The next payload, with the event and the key that it came under.
 async fn next(inbox: &Inbox, label: &str) -> Value {
     let line = tokio::time::timeout(LIMIT, inbox.next()).await;
-    let line = line.unwrap_or_else(|_| panic!("no hook called: {label}")).unwrap();
+    let line = line.expect(label).unwrap();
     let frame: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(frame["event"], frame["payload"]["hook_event_name"], "{label}");
     assert_eq!(frame["key"], "key-1", "{label}: a variable of ours reaches the hook");
