@@ -2,6 +2,7 @@
 
 use super::{find, order, trouble};
 use crate::config::Config;
+use pollux_agent::gemini::terminal::Found;
 use pollux_agent::terminal::{Pane, Server};
 use std::process::ExitCode;
 
@@ -16,14 +17,26 @@ impl Stop {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let found = find(&self.id, config).await?;
         if found.dead {
-            let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
-            let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
-            pane.kill().await.map_err(trouble)?;
+            remove(&found).await?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut live = super::join(&self.id, config).await?;
         let orders = live.orders();
         order(&mut live, orders.stop(), drop).await?;
+        drop(live);
+        // tmux may keep a window whose program has just ended.
+        if let Ok(left) = find(&self.id, config).await
+            && left.dead
+        {
+            remove(&left).await?;
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Takes away the window of an agent that has ended.
+async fn remove(found: &Found) -> anyhow::Result<()> {
+    let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
+    let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
+    pane.kill().await.map_err(trouble)
 }
