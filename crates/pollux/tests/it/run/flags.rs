@@ -1,4 +1,4 @@
-//! The flags of `pollux run`: what the CLI and the model really got.
+//! The flags of a headless `pollux run`: what the CLI and the model really got.
 
 use super::{Place, lines, pollux, program, stderr, stdout};
 use serde_json::Value;
@@ -12,7 +12,8 @@ const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x
 /// The events of a run under a script of its own.
 fn told(place: &Place, script: &str, args: &[&str]) -> Vec<Value> {
     let mut command = place.rehearse_own(script, &program());
-    command.arg("run").args(args).args(["-o", "events", "--agent-path"]).arg(place.cli.program());
+    command.args(["run", "--via", "headless", "-o", "events"]).args(args);
+    command.arg("--agent-path").arg(place.cli.program());
     let ran = command.output().unwrap();
     assert!(!ran.stdout.is_empty(), "{}", stderr(&ran));
     lines(&ran)
@@ -93,7 +94,8 @@ fn an_extra_argument_is_passed_on_as_it_is() {
     fs::set_permissions(&gemini, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = pollux(directory.path());
     command.env("XDG_CACHE_HOME", directory.path().join("cache")).env("HOME", directory.path());
-    command.args(["run", "hi", "--extra-arg", "--debug", "--extra-arg=two words", "--agent-path"]);
+    command.args(["run", "hi", "--via", "headless", "--extra-arg", "--debug"]);
+    command.args(["--extra-arg=two words", "--agent-path"]);
     let ran = command.arg(&gemini).output().unwrap();
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
     let args = fs::read_to_string(directory.path().join("args")).unwrap();
