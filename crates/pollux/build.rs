@@ -1,10 +1,6 @@
 //! Links the program for a fixed address where that is possible. The loader then has no thirty thousand addresses to put
 //! right at each start, which is most of what `pollux hook` would cost; Gemini CLI waits for it at every tool.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "this is how a build script hears and speaks"
-)]
+#![expect(clippy::disallowed_methods, reason = "this is how a build script hears and speaks")]
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
