@@ -72,6 +72,9 @@ pub struct Dialog {
     pub kind: QuestionKind,
     /// The tool that waits, as the screen calls it.
     pub tool: Option<String>,
+    /// What the line of the tool says it is about: the same for as long as the dialog is, however it is laid out.
+    #[serde(skip)]
+    pub subject: String,
     /// The question, in the agent's words.
     pub text: String,
     /// What would be done: the command, the change, the address, as far as it is shown.
@@ -200,9 +203,10 @@ fn mode(rows: &[String], composer: Option<&Composer>, frame: Option<&Frame>) -> 
     if composer.shell {
         return None;
     }
-    let told = status::mode(rows.get(composer.top..composer.rows.start)?);
-    // Where a screen reader reads, and in 0.16, nothing is said of the default.
-    told.or_else(|| (!composer.shell).then_some(Mode::Default))
+    // In 0.16 nothing is said of the default. Later versions say it, unless another line has taken that one's place.
+    let lines = rows.get(composer.top..composer.rows.start)?;
+    let silent = composer.framed && !lines.iter().any(|row| row.contains("again to exit"));
+    status::mode(lines).or_else(|| silent.then_some(Mode::Default))
 }
 
 /// A key was pressed that would end the CLI if it came again. It goes by itself; the input box is still there.
@@ -210,6 +214,7 @@ fn leaving(words: &str) -> Dialog {
     Dialog {
         kind: QuestionKind::Quit,
         tool: None,
+        subject: String::new(),
         text: words.to_owned(),
         meaning: None,
         options: Vec::new(),

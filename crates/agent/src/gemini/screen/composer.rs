@@ -16,6 +16,8 @@ pub(super) struct Composer {
     pub(super) top: usize,
     /// What stands in it.
     pub(super) draft: String,
+    /// True where it stands in a box, as in 0.16.
+    pub(super) framed: bool,
     /// True where it takes commands for the shell.
     pub(super) shell: bool,
     /// The mode that its sign stands for, where it stands for one.
@@ -136,6 +138,7 @@ fn at_row(
             rows: at..at + 1,
             top: top.row,
             draft: String::new(),
+            framed,
             shell: sign.shell,
             mode: sign.mode,
         });
@@ -146,7 +149,14 @@ fn at_row(
         draft.push_str(outdent(&inner(row), column));
     }
     let draft = draft.trim_end().to_owned();
-    Some(Composer { rows: at..end, top: top.row, draft, shell: sign.shell, mode: sign.mode })
+    Some(Composer {
+        rows: at..end,
+        top: top.row,
+        draft,
+        framed,
+        shell: sign.shell,
+        mode: sign.mode,
+    })
 }
 
 struct Top {

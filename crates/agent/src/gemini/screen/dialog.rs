@@ -52,6 +52,7 @@ fn read(rows: &[String]) -> Option<Dialog> {
     let mut dialog = Dialog {
         kind,
         tool: head.as_ref().and_then(|head| head.tool.clone()),
+        subject: head.as_ref().map(|head| head.about.clone()).unwrap_or_default(),
         text,
         meaning: shown::meaning(kind, head.as_ref(), before),
         options: options.to_vec(),

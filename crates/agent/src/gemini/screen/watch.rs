@@ -2,7 +2,7 @@
 
 use super::{Dialog, Evidence, Reading};
 use crate::model::{
-    Answer, Event, EventKind, Mode, Part, SessionChange, SessionStatus, Source, Text,
+    Answer, Event, EventKind, Mode, Part, QuestionKind, SessionChange, SessionStatus, Source, Text,
 };
 
 /// Follows the screen of one session. Pure: what it knows is what it was shown.
@@ -141,14 +141,21 @@ fn asked(reading: &Reading) -> Option<&Dialog> {
     reading.dialog.as_ref().filter(|_| reading.status == Some(SessionStatus::Waiting))
 }
 
-/// The same question, whichever of its options the sign stands at.
+/// The same question, whichever of its options the sign stands at, and however much of it there is room for.
 fn is_same(one: &Dialog, other: &Dialog) -> bool {
-    let labels = |dialog: &Dialog| -> Vec<String> {
-        dialog.options.iter().map(|option| option.label.clone()).collect()
-    };
-    (one.kind, &one.text, &one.meaning, one.place)
-        == (other.kind, &other.text, &other.meaning, other.place)
-        && labels(one) == labels(other)
+    // A list that is longer than its place is scrolled: then the question tells.
+    let options = one.kind == QuestionKind::Choice || one.options.len() == other.options.len();
+    let told = (one.kind, &one.tool, &one.text, one.place)
+        == (other.kind, &other.tool, &other.text, other.place);
+    told && options && is_same_text(&one.subject, &other.subject)
+}
+
+/// The same text, where the end of either may be cut.
+fn is_same_text(one: &str, other: &str) -> bool {
+    let head = |text: &str| text.split('…').next().unwrap_or(text).to_owned();
+    let cut = one.contains('…') || other.contains('…');
+    let (one, other) = (head(one), head(other));
+    one == other || (cut && (one.starts_with(&other) || other.starts_with(&one)))
 }
 
 /// What stands at the end of a text that begins like an earlier one; where lines break does not count, because a word

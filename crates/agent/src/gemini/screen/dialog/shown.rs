@@ -163,11 +163,7 @@ pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) 
             })
         }
         QuestionKind::Fetch => {
-            let address = rows.iter().find_map(|row| row.trim().strip_prefix("- "));
-            let title = address.map_or_else(
-                || head.map(|head| head.about.clone()),
-                |address| Some(address.to_owned()),
-            )?;
+            let title = rows.iter().find_map(|row| row.trim().strip_prefix("- "))?.to_owned();
             Some(Meaning::Card { title, derived: Derived(vec![("title", FROM)]) })
         }
         _ => None,
