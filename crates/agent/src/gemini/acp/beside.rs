@@ -121,14 +121,16 @@ impl Beside for SessionFile {
     }
 
     fn end(&mut self, done: Done, out: &mut Vec<Event<'static>>) {
-        let followed = self.place.as_ref().is_some_and(|place| place.path().is_some());
+        // Where no file is looked at, nothing can be concluded from it.
+        let Some(place) = &self.place else { return };
+        let followed = place.path().is_some();
         let done = match done {
             Done::Succeeded => FileDone::Succeeded,
             Done::Failed => FileDone::Failed,
             Done::Stopped => FileDone::Stopped,
         };
         let mut fused = Vec::new();
-        self.fusion.finish(followed || self.place.is_none(), done, &mut fused);
+        self.fusion.finish(followed, done, &mut fused);
         for event in fused.iter_mut().filter(|event| event.source == Source::Pollux) {
             event.derived = event.derived.map(|_| "acp and session_file");
         }

@@ -368,6 +368,7 @@ mod tests {
             kind: QuestionKind::Command,
             tool: None,
             text: format!("Allow {command}?"),
+            subject: String::new(),
             meaning: None,
             options,
             typed: false,

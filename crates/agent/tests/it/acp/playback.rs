@@ -52,7 +52,7 @@ fn lines(path: &Path) -> Vec<Line> {
 
 #[tokio::test]
 async fn every_recorded_conversation_can_be_had_again() {
-    let mut played = 0;
+    let (mut played, mut wrong) = (0, Vec::new());
     for version in ["0.16.0", "0.34.0", "0.47.0", "0.61.0"] {
         let files = fs::read_dir(recordings().join(version).join("acp")).unwrap();
         for file in files {
@@ -69,16 +69,13 @@ async fn every_recorded_conversation_can_be_had_again() {
             let text = fs::read_to_string(&path).unwrap();
             let expected = recorded(&text, Arc::new(Quirks::default()));
             let (had, wanted) = (told(&events), told(&expected));
-            if whole {
-                assert_eq!(had, wanted, "{version} {name}");
-            } else {
-                assert!(
-                    wanted.starts_with(&had),
-                    "{version} {name}: {had}\n\ninstead of\n\n{wanted}"
-                );
+            let alike = if whole { had == wanted } else { wanted.starts_with(&had) };
+            if !alike {
+                wrong.push(format!("{version} {name}:\n{had}\n\ninstead of\n\n{wanted}"));
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(played > 100, "only {played} conversations were played");
 }
 
@@ -163,7 +160,15 @@ async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
             client.does(message, &script[..at], &script[at + 1..], &mut ours).await;
         }
     }
-    drop(client.agent);
+    client.agent.unwrap().close().await;
+    // Of a session that had no prompt nothing was heard yet.
+    if client.events.is_empty() {
+        for (_, mut session) in client.sessions {
+            while let Some(event) = session.next().await {
+                client.events.push(event);
+            }
+        }
+    }
     (client.events, true)
 }
 
