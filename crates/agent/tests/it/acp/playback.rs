@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 /// What a recorder did that this client never does: an empty prompt, a prompt without parameters, a second prompt while
 /// the first one runs, a line of garbage, a mode or a session that is not there, files offered and refused in odd ways.
-const NEVER: [&str; 18] = [
+const NEVER: [&str; 19] = [
+    // A question is left unanswered, and the turn goes on: here that is a cancel of the turn.
+    "permission_cancelled",
     "prompt_empty",
     "prompt_empty_first",
     "prompt_noparams",
@@ -254,7 +256,8 @@ impl Client {
                     .filter_map(|block| block["text"].as_str())
                     .collect();
                 let session = self.sessions.get_mut(&id).unwrap();
-                session.control().prompt(Prompt::text(words.join("\n"))).await.unwrap();
+                let prompted = session.control().prompt(Prompt::text(words.join("\n"))).await;
+                prompted.unwrap_or_else(|error| panic!("{message}: {error}"));
                 self.listen(&id, message, after).await;
             }
             Some("session/set_mode") => {
@@ -306,10 +309,10 @@ impl Client {
         let ends = until.iter().any(|(_, m)| m["id"] == prompt["id"] && m.get("method").is_none());
         let asks =
             until.iter().filter(|(_, m)| m["method"] == "session/request_permission").count();
-        let updates = until
-            .iter()
-            .filter(|(_, m)| m["params"]["update"]["sessionUpdate"] == "agent_message_chunk")
-            .count();
+        let grew = ["agent_message_chunk", "agent_thought_chunk"];
+        let kind = |m: &Value| m["params"]["update"]["sessionUpdate"].as_str().map(str::to_owned);
+        let grows = |m: &Value| kind(m).is_some_and(|kind| grew.contains(&kind.as_str()));
+        let updates = until.iter().filter(|(_, m)| grows(m)).count();
         let session = self.sessions.get_mut(id).unwrap();
         let (mut asked, mut heard) = (0, 0);
         while ends || asked < asks || (asks == 0 && heard < updates) {
