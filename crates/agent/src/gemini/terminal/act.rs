@@ -107,18 +107,19 @@ impl Work {
     async fn has_no_draft(&mut self) -> Result<(), Failure> {
         // What tmux has drawn by now, and not what we have.
         self.refresh().await?;
-        let empty = |work: &Self| work.reading.draft.as_deref().unwrap_or_default().is_empty();
+        let empty = |work: &Self| work.reading.draft.as_deref() == Some("");
         if self.until(TYPING, empty).await {
             return Ok(());
         }
-        // Some versions print remarks over their own input box. What is drawn anew is what stands there.
+        // Some versions print remarks over their own input box. What is drawn anew is what stands there, once it is
+        // whole: while it is being drawn, the box is empty, or not there.
         self.pane.redraw().await?;
-        self.until(SHOWN, empty).await;
+        self.until(SHOWN, |work| work.is_settled() && empty(work)).await;
         self.refresh().await?;
-        if empty(self) {
+        let draft = self.reading.draft.clone().unwrap_or_default();
+        if draft.is_empty() {
             return Ok(());
         }
-        let draft = self.reading.draft.clone().unwrap_or_default();
         let message = format!("somebody is typing there: {draft:?}");
         Err(refusal("draft_in_the_way", message, "send it or clear it in the terminal first"))
     }
