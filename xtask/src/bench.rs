@@ -1,31 +1,43 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
+mod acp;
 mod daemon;
 mod data;
 mod headless;
+mod hook;
 mod rehearsal;
 mod table;
+mod terminal;
 mod transcripts;
 
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// The ACP client: added latency beside a plain reader, updates a second, memory
+    Acp,
     /// The daemon: start, memory, latency, load, a long session, ten thousand reconnects
     Daemon,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
+    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
+    Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
+    /// Agents in terminals: how soon a status is seen, what a prompt and a start cost, what idling costs
+    Terminal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
     Transcripts,
 }
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Acp => acp::run(),
         Bench::Daemon => daemon::run(),
         Bench::Headless => headless::run(),
+        Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),
+        Bench::Terminal => terminal::run(),
         Bench::Transcripts => transcripts::run(),
     }
 }

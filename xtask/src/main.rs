@@ -11,6 +11,7 @@ mod matrix;
 mod measure;
 mod record;
 mod shell;
+mod soak;
 mod test;
 mod types;
 mod web;
@@ -57,6 +58,12 @@ enum Task {
     },
     /// What versions of the Gemini CLI print and write, as files
     Record(record::Record),
+    /// A session that is gone on with over and over, in every version, while other CLIs are started beside it
+    Soak {
+        /// How often
+        #[arg(long, default_value_t = 100)]
+        cycles: usize,
+    },
     /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
     Types,
     /// All tests, in every crate
@@ -86,6 +93,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Try { rest } => home::run(&rest),
         Task::Matrix { versions } => matrix::run(&versions),
         Task::Record(record) => record::run(&record),
+        Task::Soak { cycles } => soak::run(cycles),
         Task::Types => types::run(),
         Task::Test { rest } => test::run(&rest),
     }

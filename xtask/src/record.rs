@@ -6,6 +6,7 @@ mod screen;
 
 use crate::shell::say;
 use anyhow::Context;
+use pollux_agent::terminal::Size;
 use pollux_e2e::{Cli, Stage, scripts};
 use pollux_rehearsal::{Script, Trial};
 use serde_json::{Value, json};
@@ -24,6 +25,19 @@ pub(crate) struct Record {
     /// Where the recordings go; `target/recordings` if not given
     #[arg(long)]
     to: Option<PathBuf>,
+    /// One boundary only; may be given several times; all if none is given
+    #[arg(long = "part", value_name = "PART", value_parser = PARTS)]
+    parts: Vec<String>,
+    /// The size of the terminal
+    #[arg(long, value_name = "WxH", default_value = "100x30", value_parser = size)]
+    size: Size,
+}
+
+/// The boundaries: what a run prints, what it speaks, what it calls, what it draws.
+const PARTS: [&str; 4] = ["headless", "acp", "hooks", "tui"];
+
+fn size(text: &str) -> Result<Size, String> {
+    Size::parse(text).ok_or_else(|| "a size is written as columns x rows".to_owned())
 }
 
 pub(crate) fn run(record: &Record) -> anyhow::Result<()> {
@@ -40,7 +54,7 @@ pub(crate) fn run(record: &Record) -> anyhow::Result<()> {
         }
         for (name, script) in &chosen {
             say(&format!("{version} {name}"));
-            threads.block_on(scenario(&cli, name, script, &home))?;
+            threads.block_on(scenario(&cli, name, script, &home, record))?;
         }
     }
     say(&format!("recorded to {}", to.display()));
@@ -58,12 +72,28 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<(String, Script)>> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-async fn scenario(cli: &Cli, name: &str, script: &Script, home: &Path) -> anyhow::Result<()> {
+async fn scenario(
+    cli: &Cli,
+    name: &str,
+    script: &Script,
+    home: &Path,
+    record: &Record,
+) -> anyhow::Result<()> {
     let trial = script.trial().context("the scenario has a trial")?;
-    headless(cli, name, script, trial, home).await?;
-    agent::record(cli, name, script, home).await?;
-    hooks::record(cli, name, script, home).await?;
-    screen::record(cli, name, script, home).await
+    let wanted = |part: &str| record.parts.is_empty() || record.parts.iter().any(|one| one == part);
+    if wanted("headless") {
+        headless(cli, name, script, trial, home).await?;
+    }
+    if wanted("acp") {
+        agent::record(cli, name, script, home).await?;
+    }
+    if wanted("hooks") {
+        hooks::record(cli, name, script, home).await?;
+    }
+    if wanted("tui") {
+        screen::record(cli, name, script, home, record.size).await?;
+    }
+    Ok(())
 }
 
 async fn headless(

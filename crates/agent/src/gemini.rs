@@ -2,8 +2,11 @@
 
 pub mod acp;
 pub mod cli;
+pub mod hooks;
 pub mod models;
+pub mod screen;
 pub mod stream;
+pub mod terminal;
 pub mod tools;
 pub mod transcript;
 

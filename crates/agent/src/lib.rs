@@ -29,3 +29,4 @@ mod loose;
 pub mod model;
 pub mod process;
 pub mod session;
+pub mod terminal;

@@ -33,7 +33,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             if chunk.is_empty() {
                 let rest = std::mem::take(&mut self.line);
                 self.cut = std::mem::take(&mut self.skipping);
-                return Ok((!rest.is_empty()).then(|| text(&rest)));
+                return Ok((!rest.is_empty()).then(|| text(rest)));
             }
             let end = memchr(b'\n', chunk);
             let piece = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
@@ -46,12 +46,13 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             self.from.consume(used);
             if end.is_some() {
                 self.cut = std::mem::take(&mut self.skipping);
-                return Ok(Some(text(&std::mem::take(&mut self.line))));
+                return Ok(Some(text(std::mem::take(&mut self.line))));
             }
         }
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned())
 }

@@ -163,9 +163,10 @@ impl Child {
     /// Ends it, and all that it started.
     pub fn kill(&self) {
         // Before: what it started can still be found by its parents.
-        let family = family::of(self.group, &self.mark);
+        let below = self.group.map(family::below).unwrap_or_default();
         self.signal(Signal::KILL);
-        family::end(&family);
+        family::end(&below);
+        family::end(&family::marked(&self.mark));
     }
 
     fn signal(&self, signal: Signal) {
@@ -192,7 +193,7 @@ impl Child {
         self.signal(Signal::KILL);
         // What is started while the others are being ended is found the next time.
         for _ in 0..8 {
-            let left = family::of(None, &self.mark);
+            let left = family::marked(&self.mark);
             if left.is_empty() {
                 break;
             }

@@ -24,7 +24,22 @@ pub fn in_ci() -> bool {
 
 /// How many runs are tried side by side: a few, or as many as `POLLUX_SIDE_BY_SIDE` says.
 pub fn side_by_side() -> usize {
-    env::var("POLLUX_SIDE_BY_SIDE").ok().and_then(|number| number.parse().ok()).unwrap_or(6)
+    env::var("POLLUX_SIDE_BY_SIDE").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
+}
+
+/// How many runs are killed, each at another moment: a few, or as many as `POLLUX_KILLS` says.
+pub fn kills() -> u64 {
+    env::var("POLLUX_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(8)
+}
+
+/// How often a session is gone on with: twice, or as often as `POLLUX_CYCLES` says.
+pub fn cycles() -> usize {
+    env::var("POLLUX_CYCLES").ok().and_then(|number| number.parse().ok()).unwrap_or(2)
+}
+
+/// How many prompts a long conversation in a terminal has: a few, or as many as `POLLUX_PROMPTS` says.
+pub fn prompts() -> usize {
+    env::var("POLLUX_PROMPTS").ok().and_then(|number| number.parse().ok()).unwrap_or(5)
 }
 
 /// Versions that the user adds to the pinned ones: `POLLUX_GEMINI_VERSIONS=0.53.0,0.57.0`.

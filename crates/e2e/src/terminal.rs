@@ -2,6 +2,7 @@
 
 use crate::stage::Stage;
 use anyhow::{Context, ensure};
+use std::path::Path;
 use std::process::{Output, Stdio};
 use tempfile::TempDir;
 
@@ -14,14 +15,26 @@ pub struct Terminal {
 impl Terminal {
     /// Starts the CLI with these arguments in a terminal of 100 by 30.
     pub fn start(stage: &Stage, args: &[&str]) -> anyhow::Result<Self> {
+        Self::start_with(stage, args, &[], (100, 30))
+    }
+
+    /// Starts the CLI in a terminal of some size, with more in its environment than the stage gives.
+    pub fn start_with(
+        stage: &Stage,
+        args: &[&str],
+        more: &[(&str, &str)],
+        (columns, rows): (u16, u16),
+    ) -> anyhow::Result<Self> {
         let directory = tempfile::Builder::new().prefix("pollux-tmux-").tempdir()?;
         let terminal = Self { directory };
         let workspace = stage.workspace().display().to_string();
         let program = stage.cli().program().display().to_string();
-        let mut line =
-            vec!["-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "-c", &workspace];
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let mut line = vec!["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows];
+        line.extend(["-c", &workspace]);
+        let more = more.iter().map(|(name, value)| format!("{name}={value}"));
         let env: Vec<String> =
-            stage.env().iter().map(|(name, value)| format!("{name}={value}")).collect();
+            stage.env().iter().map(|(name, value)| format!("{name}={value}")).chain(more).collect();
         line.extend(env.iter().flat_map(|pair| ["-e", pair]));
         line.push(&program);
         line.extend(args);
@@ -35,9 +48,15 @@ impl Terminal {
         Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
     }
 
-    /// What is on the screen, with its colours.
+    /// What is on the screen, row by row.
+    pub fn rows(&self) -> anyhow::Result<String> {
+        let shown = self.tmux(&["capture-pane", "-p"])?;
+        Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
+    }
+
+    /// What is on the screen, row by row, with its colours.
     pub fn colours(&self) -> anyhow::Result<String> {
-        let shown = self.tmux(&["capture-pane", "-p", "-e", "-J"])?;
+        let shown = self.tmux(&["capture-pane", "-p", "-e"])?;
         Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
     }
 
@@ -45,6 +64,12 @@ impl Terminal {
     pub fn title(&self) -> anyhow::Result<String> {
         let shown = self.tmux(&["display-message", "-p", "#{pane_title}"])?;
         Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
+    }
+
+    /// Writes every byte that the CLI sends to its terminal from now on into a file.
+    pub fn keep_bytes(&self, file: &Path) -> anyhow::Result<()> {
+        let command = format!("cat >> '{}'", file.display());
+        self.tmux(&["pipe-pane", "-o", &command]).map(drop)
     }
 
     /// Types text as a person would, letter by letter.

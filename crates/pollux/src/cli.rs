@@ -2,6 +2,9 @@
 
 mod capabilities;
 mod complete;
+pub(crate) mod hook;
+mod hooks;
+mod live;
 mod rehearse;
 mod run;
 mod serve;
@@ -32,12 +35,26 @@ enum Command {
     Serve(serve::Serve),
     #[command(flatten)]
     Session(session::Session),
+    New(live::new::New),
+    Attach(live::attach::Attach),
+    Screen(live::screen::Screen),
+    Send(live::send::Send),
+    Answer(live::answer::Answer),
+    Interrupt(live::orders::Interrupt),
+    Mode(live::orders::Mode),
+    Model(live::orders::Model),
+    Stop(live::stop::Stop),
+    Adopt(live::adopt::Adopt),
     /// What Gemini has written on this machine: list, show, search, count, export, follow, rescue
     #[command(subcommand)]
     Sessions(sessions::Sessions),
     /// One recorded file as events, one JSON object on each line: for tests and bug reports
     Translate(translate::Translate),
     Rehearse(rehearse::Rehearse),
+    /// Have Gemini CLI tell Pollux when sessions, turns and tools begin and end
+    #[command(subcommand)]
+    Hooks(hooks::Hooks),
+    Hook(hook::Hook),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
 }
@@ -48,9 +65,21 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Run(command) => run::run(command, config),
         Command::Serve(command) => serve::run(command, config),
         Command::Session(command) => session::run(command, config),
+        Command::New(command) => live::run(command.run(config)),
+        Command::Attach(command) => live::run(command.run(config)),
+        Command::Screen(command) => live::run(command.run(config)),
+        Command::Send(command) => live::run(command.run(config)),
+        Command::Answer(command) => live::run(command.run(config)),
+        Command::Interrupt(command) => live::run(command.run(config)),
+        Command::Mode(command) => live::run(command.run(config)),
+        Command::Model(command) => live::run(command.run(config)),
+        Command::Stop(command) => live::run(command.run(config)),
+        Command::Adopt(command) => live::run(command.run(config)),
         Command::Sessions(command) => sessions::run(command, config),
         Command::Translate(command) => translate::run(&command),
         Command::Rehearse(rehearse) => rehearse.run(),
+        Command::Hooks(command) => hooks::run(command, config),
+        Command::Hook(hook) => Ok(hook.run()),
         Command::Capabilities(command) => capabilities::run(&command, config),
     }
 }

@@ -5,6 +5,9 @@ use crate::daemon::instance::Told;
 use crate::trouble::Trouble;
 use etcetera::BaseStrategy;
 use pollux_agent::gemini::cli::Search;
+use pollux_agent::gemini::hooks::deliver::Place;
+use pollux_agent::gemini::hooks::{KEY, SOCKET};
+use pollux_agent::terminal::Socket;
 use std::env;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -24,8 +27,14 @@ pub struct Config {
     pub serve: Told,
     /// Where the command was called.
     pub cwd: PathBuf,
+    /// The tmux server for terminals of ours: `$POLLUX_TMUX`, a name or a path, else `pollux`.
+    pub tmux: Socket,
+    /// The user's shell.
+    pub shell: String,
     /// Where the agent is looked for.
     pub search: Search,
+    /// Where hooks hand their payloads to.
+    pub hooks: Place,
     /// The names of all variables that are set. Their values are nobody's business.
     pub variables: Vec<String>,
 }
@@ -39,6 +48,7 @@ impl Config {
         })?;
         let home = env::var_os("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
         let home = home.map_or_else(|| base.home_dir().to_path_buf(), PathBuf::from);
+        let some = |name| env::var(name).ok().filter(|value| !value.is_empty());
         Ok(Self {
             gemini: home.join(".gemini"),
             cache: base.cache_dir().join("pollux"),
@@ -46,6 +56,9 @@ impl Config {
             settings: base.config_dir().join("pollux").join("config.toml"),
             serve: serve()?,
             cwd: env::current_dir()?,
+            tmux: some("POLLUX_TMUX").map_or_else(Socket::default, |name| Socket::named(&name)),
+            shell: some("SHELL").unwrap_or_else(|| "/bin/sh".to_owned()),
+            hooks: place(&base),
             search: Search { home: Some(base.home_dir().to_path_buf()), ..Search::of_process() },
             variables: env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
         })
@@ -73,4 +86,31 @@ fn parsed<T: FromStr>(name: &'static str) -> anyhow::Result<Option<T>> {
         return Err(trouble.hint("correct it, or unset it").into());
     };
     Ok(Some(value))
+}
+
+/// The little that a hook needs to know.
+#[derive(Debug, Clone)]
+pub struct HookConfig {
+    /// Where it hands its payload to.
+    pub place: Place,
+    /// What a driver calls the session before it has its id.
+    pub key: Option<String>,
+}
+
+impl HookConfig {
+    /// Reads the environment of this process; none where there is no home.
+    pub fn read() -> Option<Self> {
+        let base = etcetera::choose_base_strategy().ok()?;
+        Some(Self { place: place(&base), key: env::var(KEY).ok().filter(|key| !key.is_empty()) })
+    }
+}
+
+/// The socket is in the directory of this login, if there is one, else in our own; the spool is in our own.
+fn place(base: &impl BaseStrategy) -> Place {
+    let own = base.data_dir().join("pollux");
+    let named = env::var_os(SOCKET).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let runtime = base.runtime_dir().map(|runtime| runtime.join("pollux"));
+    let socket =
+        named.unwrap_or_else(|| runtime.unwrap_or_else(|| own.join("run")).join("hooks.sock"));
+    Place { socket, spool: own.join("spool/hooks.jsonl") }
 }

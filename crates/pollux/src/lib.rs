@@ -15,6 +15,9 @@ use std::process::ExitCode;
 
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
+    if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
+        return cli::hook::answer(&event);
+    }
     // A shell that asks for completions is answered, and nothing else is done.
     clap_complete::CompleteEnv::with_factory(cli::Args::command).complete();
     let args = match cli::Args::try_parse() {

@@ -206,7 +206,7 @@ fn facts(header: &Header<'_>, options: &Options<'_>) -> Vec<(&'static str, Strin
     let time = |time: Option<i64>| time.map(options.clock);
     let text = |text: Option<&str>| text.map(|text| clean(text).into_owned());
     let facts = [
-        ("session", text(Some(header.session_id))),
+        ("session", text(Some(header.session_id).filter(|id| !id.is_empty()))),
         ("subagent", text(header.agent_id)),
         ("project", text(header.project)),
         ("model", text(header.model)),

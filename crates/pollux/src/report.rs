@@ -1,5 +1,4 @@
 //! The only code that prints: data to stdout, everything else to stderr, and the exit code.
-#![expect(clippy::print_stderr, reason = "this is the module that prints")]
 
 pub mod human;
 pub mod status;
@@ -10,6 +9,7 @@ use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use pollux_agent::model::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 
@@ -46,9 +46,14 @@ pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// A line to stderr. Where that cannot take it, on a full disk perhaps, there is nobody left to tell.
+fn aside(line: fmt::Arguments<'_>) {
+    let _unheard = writeln!(anstream::stderr(), "{line}");
+}
+
 /// Something that did not stop the command, but that the user should know.
 pub fn warn(text: &str) {
-    anstream::eprintln!("{WARNING}warning:{WARNING:#} {text}");
+    aside(format_args!("{WARNING}warning:{WARNING:#} {text}"));
 }
 
 /// True where stdin is a terminal, so that there is nobody to read from but a person.
@@ -73,7 +78,7 @@ pub fn both_are_terminals() -> bool {
 /// A remark beside the data, which nobody needs to read.
 pub fn quiet(text: &str) {
     let dim = Style::new().dimmed();
-    anstream::eprintln!("{dim}{text}{dim:#}");
+    aside(format_args!("{dim}{text}{dim:#}"));
 }
 
 /// One key of the person at the terminal. Ctrl-C is Ctrl-C here too.
@@ -103,21 +108,27 @@ pub fn show_prompt() -> io::Result<()> {
 
 /// Why a run failed.
 pub fn failure(failure: &Failure) {
-    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", crate::render::clean(&failure.message));
+    aside(format_args!("{ERROR}error:{ERROR:#} {}", crate::render::clean(&failure.message)));
     let mut facts = vec![failure.code.to_owned()];
     facts.extend(failure.exit_code.map(|code| format!("exit code {code}")));
     facts.extend(failure.signal.map(|signal| format!("signal {signal}")));
     facts.extend(failure.http_status.map(|status| format!("HTTP {status}")));
     facts.extend(failure.retryable.then(|| "may succeed when it is tried again".to_owned()));
-    eprintln!("  {}", facts.join(", "));
+    aside(format_args!("  {}", facts.join(", ")));
     if let Some(hint) = &failure.hint {
-        anstream::eprintln!("\n{HINT}hint:{HINT:#} {hint}");
+        aside(format_args!("\n{HINT}hint:{HINT:#} {hint}"));
     }
 }
 
 /// A line for the person who waits.
 pub fn note(text: &str) {
-    anstream::eprintln!("{text}");
+    aside(format_args!("{text}"));
+}
+
+/// The answer of a hook that does not interfere. Whether the CLI hears it is the CLI's affair.
+pub fn nothing_to_say() {
+    let mut out = io::stdout().lock();
+    let _heard = out.write_all(b"{}").and_then(|()| out.flush());
 }
 
 /// What clap says about the arguments: help and version are no errors, the rest is refused.
@@ -142,12 +153,12 @@ pub fn ended(outcome: anyhow::Result<ExitCode>) -> ExitCode {
 }
 
 fn eprint_error(error: &anyhow::Error) {
-    anstream::eprintln!("{ERROR}error:{ERROR:#} {error}");
+    aside(format_args!("{ERROR}error:{ERROR:#} {error}"));
     for cause in error.chain().skip(1) {
-        eprintln!("  caused by: {cause}");
+        aside(format_args!("  caused by: {cause}"));
     }
     if let Some(hint) = find(error).and_then(|trouble| trouble.hint.as_deref()) {
-        anstream::eprintln!("\n{HINT}hint:{HINT:#} {hint}");
+        aside(format_args!("\n{HINT}hint:{HINT:#} {hint}"));
     }
 }
 

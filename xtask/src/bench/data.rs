@@ -5,8 +5,38 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What answers and tools say: the source of this repository, which is what agents read and write all day.
-pub(crate) fn prose() -> io::Result<String> {
+/// What answers and tools say. How long a string takes to read depends on what is in it, so there are two kinds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Text {
+    /// The source of this repository, which is what agents read and write all day: escapes, and more than ASCII.
+    Source,
+    /// Sentences in plain ASCII, where Node is at its fastest.
+    Plain,
+}
+
+impl Text {
+    pub(crate) const ALL: [Self; 2] = [Self::Source, Self::Plain];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Plain => "plain",
+        }
+    }
+
+    pub(crate) fn prose(self) -> io::Result<String> {
+        match self {
+            Self::Source => source(),
+            Self::Plain => Ok((0..2_000).map(sentence).collect()),
+        }
+    }
+}
+
+fn sentence(number: usize) -> String {
+    format!("The quick brown fox number {number} says \"jump\" over the lazy dog;\n")
+}
+
+fn source() -> io::Result<String> {
     let root = crate::shell::root();
     let mut text = String::new();
     for directory in ["crates/agent/src/gemini/transcript", "crates/agent/src/model", "xtask/src"] {
@@ -58,7 +88,8 @@ impl Session<'_> {
 
     fn words(self, seed: usize) -> String {
         let start = (self.number * 7 + seed * 4_099) % (self.prose.len() / 2);
-        self.prose.chars().skip(start).take(self.weight).collect()
+        let (_, from) = self.prose.split_at(self.prose.floor_char_boundary(start));
+        from.chars().take(self.weight).collect()
     }
 
     fn prompt(self, at: usize) -> Value {

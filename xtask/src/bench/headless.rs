@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How often each of the two is run, in turns.
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 40;
 /// The size of the recorded stream.
 const SIZE: usize = 200 << 20;
 
@@ -48,6 +48,8 @@ fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
         pollux,
         "run".into(),
         "hello".into(),
+        "--via".into(),
+        "headless".into(),
         "-o".into(),
         "events".into(),
         "--agent-path".into(),
@@ -75,11 +77,15 @@ fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
     }
     for (what, which) in [("first text", (|t| t.0) as fn(&Times) -> f64), ("total", |t| t.1)] {
         let bare = middle(theirs.iter().map(which));
-        let more = middle(theirs.iter().zip(&own).map(|(bare, ours)| which(ours) - which(bare)));
+        let pairs = || theirs.iter().zip(&own).map(|(bare, ours)| which(ours) - which(bare));
+        let more = middle(pairs());
+        let away = middle(pairs().map(|difference| (difference - more).abs()));
         figures.tell(
             &format!("{what}: bare CLI {newest}, median of {ROUNDS}"),
             &format!("{bare:.0} ms"),
         );
+        figures
+            .tell(&format!("{what}: how far a pair is from the median"), &format!("{away:.1} ms"));
         let ratio = (bare + more) / bare;
         figures.at_most(&format!("{what}: pollux run, by the bare CLI"), ratio, 1.02, "x");
         figures.at_most(&format!("{what}: pollux run, more than the bare CLI"), more, 20.0, " ms");
@@ -111,11 +117,18 @@ fn translation(figures: &mut Figures) -> anyhow::Result<()> {
     let size = number("bytes") / 1e6;
     let rate = |name: &str| format!("{:.0} MB/s", size / number(name));
     figures.tell(&format!("{size:.0} MB stream: serde_json into values"), &rate("parsed"));
+    figures.tell(&format!("{size:.0} MB stream: serde_json into typed lines"), &rate("typed"));
     figures.tell(&format!("{size:.0} MB stream: serde_json, nothing kept"), &rate("skipped"));
     figures.tell(&format!("{size:.0} MB stream: translated"), &rate("translated"));
     figures.at_least(
         "translating, by the speed of serde_json into values",
         number("parsed") / number("translated"),
+        0.5,
+        "x",
+    );
+    figures.at_least(
+        "translating, by the speed of serde_json into typed lines",
+        number("typed") / number("translated"),
         0.5,
         "x",
     );

@@ -1,6 +1,6 @@
 //! Session files: load, list and follow, against Node's `JSON.parse` of the same files.
 
-use super::data::{Session, prose};
+use super::data::{Session, Text};
 use super::table::Figures;
 use crate::measure::{Cost, best};
 use crate::shell::{self, present, say, target};
@@ -30,48 +30,67 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let data = target().join("bench/transcripts");
     make(&data)?;
     let mut figures = Figures::default();
-    for format in ["json", "jsonl"] {
-        large(&data, format, &mut figures)?;
-        many(&data, format, &mut figures)?;
+    for set in Set::all() {
+        large(&data, set, &mut figures)?;
+        many(&data, set, &mut figures)?;
     }
     following(&data, &mut figures)?;
     figures.finish()
 }
 
-/// The data: one session of 50 MB, and 2,000 sessions of ten messages, in each format.
+/// The same sessions in one format, with one kind of text.
+#[derive(Debug, Clone, Copy)]
+struct Set {
+    text: Text,
+    format: &'static str,
+}
+
+impl Set {
+    fn all() -> impl Iterator<Item = Self> {
+        let formats = |text| ["json", "jsonl"].map(|format| Self { text, format });
+        Text::ALL.into_iter().flat_map(formats)
+    }
+
+    fn home(self, data: &Path, size: &str) -> PathBuf {
+        data.join(format!("{size}-{}-{}", self.text.name(), self.format))
+    }
+
+    fn chats(self, data: &Path, size: &str) -> PathBuf {
+        self.home(data, size).join(".gemini/tmp/project/chats")
+    }
+
+    fn write(self, session: Session<'_>, directory: &Path) -> std::io::Result<()> {
+        let Self { format, .. } = self;
+        let name = format!("session-2026-11-15T00-00-{:08x}.{format}", session.number + 1);
+        let path = directory.join(name);
+        if format == "json" { session.write_json(&path) } else { session.write_jsonl(&path) }
+    }
+}
+
+/// The data: one session of 50 MB, and 2,000 sessions of ten messages, in each set.
 fn make(data: &Path) -> anyhow::Result<()> {
-    let done = data.join("made-2");
+    let done = data.join("made-3");
     if done.exists() {
         return Ok(());
     }
     say("making the data (once)");
-    let prose = prose()?;
-    for format in ["json", "jsonl"] {
-        let write = |session: Session<'_>, directory: &Path| {
-            let path = directory
-                .join(format!("session-2026-11-15T00-00-{:08x}.{format}", session.number + 1));
-            if format == "json" { session.write_json(&path) } else { session.write_jsonl(&path) }
-        };
-        let large = chats(data, "large", format);
+    if data.exists() {
+        fs::remove_dir_all(data)?;
+    }
+    for set in Set::all() {
+        let prose = set.text.prose()?;
+        let large = set.chats(data, "large");
         fs::create_dir_all(&large)?;
         // An answer is written once in the old format and twice in the new, with its responses a third time.
-        let messages = if format == "json" { 8_690 } else { 4_400 };
-        write(Session { number: 0, messages, weight: 3_400, prose: &prose }, &large)?;
-        let many = chats(data, "many", format);
+        let messages = if set.format == "json" { 8_690 } else { 4_400 };
+        set.write(Session { number: 0, messages, weight: 3_400, prose: &prose }, &large)?;
+        let many = set.chats(data, "many");
         fs::create_dir_all(&many)?;
         for number in 0..2_000 {
-            write(Session { number, messages: 10, weight: 1_800, prose: &prose }, &many)?;
+            set.write(Session { number, messages: 10, weight: 1_800, prose: &prose }, &many)?;
         }
     }
     Ok(fs::write(done, "")?)
-}
-
-fn home(data: &Path, size: &str, format: &str) -> PathBuf {
-    data.join(format!("{size}-{format}"))
-}
-
-fn chats(data: &Path, size: &str, format: &str) -> PathBuf {
-    home(data, size, format).join(".gemini/tmp/project/chats")
 }
 
 fn node(chats: &Path) -> anyhow::Result<Cost> {
@@ -87,14 +106,14 @@ fn pollux(arguments: &str, home: &Path, cache: &Path) -> anyhow::Result<Cost> {
 }
 
 /// One session of 50 MB.
-fn large(data: &Path, format: &str, figures: &mut Figures) -> anyhow::Result<()> {
-    let (home, chats) = (home(data, "large", format), chats(data, "large", format));
+fn large(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
+    let (home, chats) = (set.home(data, "large"), set.chats(data, "large"));
     let file = fs::read_dir(&chats)?.next().ok_or_else(|| anyhow::anyhow!("no data"))??.path();
     let size = megabytes(fs::metadata(&file)?.len());
     let node = node(&chats)?;
     let cold = fresh(data)?;
     let show = pollux(&format!("sessions show {} --format json", file.display()), &home, &cold)?;
-    let what = |what: &str| format!("{size:.0} MB .{format}: {what}");
+    let what = |what: &str| format!("{size:.0} MB .{} of {}: {what}", set.format, set.text.name());
     figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
     figures.at_most(&what("load, normalise, print as JSON"), show.cpu / node.cpu, 0.6, "x");
     figures.at_most(&what("peak memory of show, by the file's size"), show.memory / size, 1.6, "x");
@@ -106,15 +125,15 @@ fn large(data: &Path, format: &str, figures: &mut Figures) -> anyhow::Result<()>
 }
 
 /// 2,000 sessions of ten messages.
-fn many(data: &Path, format: &str, figures: &mut Figures) -> anyhow::Result<()> {
-    let (home, chats) = (home(data, "many", format), chats(data, "many", format));
+fn many(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
+    let (home, chats) = (set.home(data, "many"), set.chats(data, "many"));
     let node = node(&chats)?;
     // A cache that cannot be written is a cold start each time.
     let cold = pollux("sessions list --json", &home, Path::new("/dev/null"))?;
     let cache = fresh(data)?;
     pollux("sessions list --json", &home, &cache)?;
     let warm = pollux("sessions list --json", &home, &cache)?;
-    let what = |what: &str| format!("2,000 .{format}: {what}");
+    let what = |what: &str| format!("2,000 .{} of {}: {what}", set.format, set.text.name());
     figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
     figures.at_most(&what("list, cold"), cold.cpu / node.cpu, 0.4, "x");
     figures.at_most(&what("list again, with the index"), warm.wall, 20.0, " ms");
@@ -123,7 +142,7 @@ fn many(data: &Path, format: &str, figures: &mut Figures) -> anyhow::Result<()> 
 
 /// What one more message costs those who follow a session of 50 MB, beside one of 50 KB.
 fn following(data: &Path, figures: &mut Figures) -> anyhow::Result<()> {
-    let prose = prose()?;
+    let prose = Text::Source.prose()?;
     let mut costs = Vec::new();
     for messages in [4_400, 6] {
         let session = Session { number: 0, messages, weight: 3_400, prose: &prose };

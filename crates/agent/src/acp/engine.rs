@@ -147,7 +147,7 @@ impl Engine {
 
     fn is_over(&self) -> bool {
         let gone = self.end.closed && self.end.exited;
-        (gone || self.end.stopped.is_some()) && !self.sessions.values().any(Live::is_full)
+        self.end.stopped.is_some() || (gone && !self.sessions.values().any(Live::is_full))
     }
 
     fn request(&mut self, method: &str, params: serde_json::Value, pending: Pending) {
@@ -468,7 +468,7 @@ impl Engine {
             }
         }
         for (_, live) in self.sessions.drain() {
-            live.over(&ended.words()).await;
+            live.over(&ended.words(), self.end.stopped.is_none()).await;
         }
         if let Some(stopped) = self.end.stopped {
             let _gone = stopped.send(());

@@ -12,7 +12,8 @@ use super::wire::{Frame, Json, Params, RpcError, object, text};
 use super::wrong;
 use crate::loose::{List, loose_object};
 use crate::model::{
-    Answer, Effect, Event, EventKind, Level, Mode, Question, SessionChange, Source, Text,
+    Answer, Effect, Event, EventKind, Level, Mode, Question, SessionChange, Source, StopReason,
+    Text,
 };
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -80,7 +81,7 @@ enum Asked {
     New,
     Load(String),
     Prompt(String),
-    Mode(Option<Mode>),
+    Mode(String, Option<Mode>),
     Model(String),
     Other,
 }
@@ -89,6 +90,7 @@ struct Session {
     translator: Translator,
     questions: u64,
     replays: bool,
+    cancelled: bool,
     mode: Option<Mode>,
 }
 
@@ -144,6 +146,7 @@ impl Player {
             translator: Translator::new(dialect),
             questions: 0,
             replays: false,
+            cancelled: false,
             mode: None,
         })
     }
@@ -165,7 +168,7 @@ impl Player {
                         Asked::Prompt(session)
                     }
                     "session/set_mode" => {
-                        Asked::Mode(text(sent.mode).as_deref().and_then(Mode::named))
+                        Asked::Mode(session, text(sent.mode).as_deref().and_then(Mode::named))
                     }
                     "session/set_model" => {
                         Asked::Model(text(sent.model).unwrap_or_default().into_owned())
@@ -175,6 +178,11 @@ impl Player {
                 self.asked.insert(id.get().to_owned(), asked);
             }
             Ok(Frame::Response { id, outcome }) => self.answered(id, outcome),
+            Ok(Frame::Notification { method, params }) if method == "session/cancel" => {
+                let sent: Sent<'_> = object(params);
+                let session = text(sent.session_id).unwrap_or_default();
+                self.session(&session).cancelled = true;
+            }
             _ => {}
         }
     }
@@ -183,6 +191,7 @@ impl Player {
         let words: Vec<_> = sent.prompt.items.iter().filter_map(|block| text(block.text)).collect();
         let session = self.session(id);
         session.replays = false;
+        session.cancelled = false;
         session.translator.begin();
         let prompt = Text::from(words.join("\n"));
         self.say(Source::Pollux, EventKind::TurnStarted { prompt });
@@ -277,9 +286,9 @@ impl Player {
             (Asked::New, Ok(json)) => self.opened(json, None),
             (Asked::Load(id), Ok(json)) => self.opened(json, Some(&id)),
             (Asked::Prompt(id), outcome) => self.ended(&id, outcome),
-            (Asked::Mode(Some(mode)), Ok(_)) => {
+            (Asked::Mode(id, Some(mode)), Ok(_)) => {
                 // The agent has told already where it can.
-                if !self.sessions.values().any(|session| session.mode == Some(mode)) {
+                if self.session(&id).mode.replace(mode) != Some(mode) {
                     let change = SessionChange { mode: Some(mode), ..SessionChange::default() };
                     self.say(Source::Acp, EventKind::SessionChanged(change));
                 }
@@ -302,7 +311,7 @@ impl Player {
                     EventKind::Notice { level: Level::Error, text: failure.message },
                 );
             }
-            (Asked::Mode(None) | Asked::Other, Ok(_)) => {}
+            (Asked::Mode(_, None) | Asked::Other, Ok(_)) => {}
         }
     }
 
@@ -335,7 +344,13 @@ impl Player {
         let failure = outcome.as_ref().err().map(|error| self.failure(Step::Prompt, error));
         let answer = outcome.ok().flatten().unwrap_or(RawValue::NULL);
         let told = self.session(id).translator.told();
-        let end = failure.as_ref().map_or(End::Answered(answer), End::Failed);
+        let end = match &failure {
+            _ if self.session(id).cancelled => {
+                End::Stopped(StopReason::Cancelled, failure.is_none().then_some(answer))
+            }
+            Some(failure) => End::Failed(failure),
+            None => End::Answered(answer),
+        };
         let (stop_reason, error, notice) = why(&end, told, &*self.dialect);
         if let Some(text) = notice {
             self.say(Source::Acp, EventKind::Notice { level: Level::Warning, text });

@@ -16,8 +16,8 @@ loose_object! {
 
 /// How a turn ended, as far as it was seen.
 pub(super) enum End<'e> {
-    /// It was us who stopped it.
-    Stopped(StopReason),
+    /// It was us who stopped it; with what the agent answered, if it did.
+    Stopped(StopReason, Option<&'e RawValue>),
     /// The agent answered.
     Answered(&'e RawValue),
     /// The agent answered with an error, or could not any more.
@@ -34,7 +34,9 @@ pub(super) fn why(
 ) -> (StopReason, Option<Failure>, Option<String>) {
     let error = |failure: Failure| (StopReason::Error, Some(failure), None);
     let answer = match end {
-        End::Stopped(reason) => return (*reason, Some(stopped(*reason)), None),
+        // A turn that came to its end before the agent heard of the cancel was not stopped.
+        End::Stopped(_, Some(answer)) if ended_by_itself(answer) => *answer,
+        End::Stopped(reason, _) => return (*reason, Some(stopped(*reason)), None),
         End::Answered(answer) => *answer,
         End::Failed(failure) => return error((*failure).clone()),
         End::Gone => {
@@ -55,7 +57,7 @@ pub(super) fn why(
             (StopReason::MaxTurns, Some(failure), None)
         }
         Some("max_tokens") => {
-            let notice = "the answer was cut off at the model's limit of tokens";
+            let notice = "the agent stopped at a limit of tokens: of the answer, or of what the model can hold";
             (StopReason::EndTurn, None, Some(notice.to_owned()))
         }
         Some("refusal") => {
@@ -67,6 +69,11 @@ pub(super) fn why(
             (StopReason::EndTurn, None, Some(notice))
         }
     }
+}
+
+fn ended_by_itself(answer: &RawValue) -> bool {
+    let read: Answer<'_> = object(Some(answer));
+    text(read.reason).as_deref() == Some("end_turn")
 }
 
 fn stopped(reason: StopReason) -> Failure {

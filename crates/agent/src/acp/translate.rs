@@ -264,7 +264,7 @@ fn ended_meaning(open: &Open, call: &Call<'_>, output: Option<&str>) -> Option<M
             derived.0.extend(output.is_some().then_some(("output", "toolCall.content")));
             Some(Meaning::Command {
                 command: command.clone(),
-                output: output.map(str::to_owned),
+                output: output.map(|output| Text::from(output.to_owned())),
                 exit_code: None,
                 derived,
             })

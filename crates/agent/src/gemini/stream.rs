@@ -7,6 +7,7 @@
 pub mod driver;
 pub mod failure;
 mod fuse;
+mod object;
 mod order;
 pub(super) mod place;
 mod translate;

@@ -19,6 +19,7 @@ pub mod rescue;
 pub mod resume;
 mod scan;
 mod seen;
+mod short;
 pub mod store;
 mod tail;
 mod translate;

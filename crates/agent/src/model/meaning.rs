@@ -1,5 +1,6 @@
 //! What a tool call is about: concluded, and each fact with the place that it was concluded from.
 
+use super::Text;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use similar::TextDiff;
@@ -15,7 +16,7 @@ pub enum Meaning {
         command: String,
         /// What it printed, without what the agent wraps around it.
         #[serde(skip_serializing_if = "Option::is_none")]
-        output: Option<String>,
+        output: Option<Text<'static>>,
         /// Its exit code.
         #[serde(skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,

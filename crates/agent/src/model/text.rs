@@ -58,6 +58,15 @@ impl<'a> Text<'a> {
         begun == "\"" || (begun.starts_with('\\') && self.to_str().trim().is_empty())
     }
 
+    /// True where letters that JSON need not escape stand in it as they are. For a quick no, before it is decoded.
+    pub(crate) fn has_plain(&self, letters: &str) -> bool {
+        let text = match &self.0 {
+            Inner::Plain(text) => text,
+            Inner::Json(raw) => raw.get(),
+        };
+        memchr::memmem::find(text.as_bytes(), letters.as_bytes()).is_some()
+    }
+
     /// The same text, owned.
     pub fn into_owned(self) -> Text<'static> {
         Text(match self.0 {

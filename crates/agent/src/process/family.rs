@@ -5,33 +5,39 @@ use super::MARK;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 
-/// The processes that descend from a child or bear its mark, the child itself left out.
-pub(super) fn of(child: Option<Pid>, mark: &str) -> Vec<Pid> {
+/// The processes that bear a mark.
+pub(super) fn marked(mark: &str) -> Vec<Pid> {
     let me = i32::try_from(std::process::id()).unwrap_or(0);
     let mark = format!("{MARK}={mark}");
-    let mut parents = HashMap::new();
-    let mut family = Vec::new();
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    for number in numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
-        parents.insert(number, parent(number));
-        if number != me && bears(number, &mark) {
-            family.push(number);
-        }
-    }
-    let root = child.map_or(0, |child| child.as_raw_nonzero().get());
-    for number in parents.keys().filter(|number| descends(**number, root, &parents)) {
-        family.push(*number);
-    }
-    family.sort_unstable();
-    family.dedup();
-    family.retain(|number| *number != root && *number != me);
-    family.into_iter().filter_map(Pid::from_raw).collect()
+    // One buffer for all: the kernel does not tell how long an environment is, and a large one is read at once.
+    let mut room = Vec::with_capacity(64 << 10);
+    let others = numbers().filter(|number| *number != me);
+    let bearers = others.filter(|number| bears(*number, mark.as_bytes(), &mut room));
+    bearers.filter_map(Pid::from_raw).collect()
 }
 
-fn bears(number: i32, mark: &str) -> bool {
-    let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+/// The processes that descend from a child, the child itself left out. To be asked while the child lives: the children
+/// of one that is gone belong to somebody else.
+pub(super) fn below(child: Pid) -> Vec<Pid> {
+    let root = child.as_raw_nonzero().get();
+    let parents: HashMap<i32, i32> = numbers().map(|number| (number, parent(number))).collect();
+    let below = parents.keys().filter(|number| descends(**number, root, &parents));
+    below.copied().filter_map(Pid::from_raw).collect()
+}
+
+fn numbers() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn bears(number: i32, mark: &[u8], room: &mut Vec<u8>) -> bool {
+    room.clear();
+    let file = fs::File::open(format!("/proc/{number}/environ"));
+    // Who is gone, or belongs to somebody else, is none of ours.
+    let read = file.and_then(|mut file| file.read_to_end(room));
+    read.is_ok() && room.split(|byte| *byte == 0).any(|variable| variable == mark)
 }
 
 /// The parent of a process: the second field behind its name, which may hold anything, a bracket included.
@@ -47,7 +53,7 @@ fn descends(number: i32, root: i32, parents: &HashMap<i32, i32>) -> bool {
     for _ in 0..64 {
         match parents.get(&at) {
             Some(0) | None => return false,
-            Some(parent) if *parent == root && root != 0 => return true,
+            Some(parent) if *parent == root => return true,
             Some(parent) => at = *parent,
         }
     }

@@ -23,7 +23,7 @@ fn recordings() -> PathBuf {
 
 #[test]
 fn every_recorded_conversation_reads_as_it_was_meant() {
-    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => "../snapshots/acp" }, {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => "snapshots/acp" }, {
         insta::glob!(recordings(), "*/acp/*.jsonl", |path| {
             let text = fs::read_to_string(path).unwrap();
             let events = recorded(&text, Arc::new(Quirks::default()));

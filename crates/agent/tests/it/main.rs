@@ -1,15 +1,19 @@
 //! The tests of this crate, in one binary.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod acp;
+mod checkpoint;
 mod claude;
 mod fixtures;
 mod follow;
 mod history;
 mod home;
+mod hooks;
 mod properties;
+mod raw;
 mod recordings;
 mod rescue;
+mod screens;
 mod session;
 mod store;
 mod streams;

@@ -18,7 +18,8 @@ proptest! {
     #[test]
     fn a_history_is_replayed_as_a_naive_reader_would(records in history(Repeats::Ids)) {
         let text = log(&records);
-        let read: Vec<Seen> = Transcript::read(&text).messages().map(|message| seen(&message)).collect();
+        let read: Vec<Seen> =
+            Transcript::read(&text).messages().map(|message| in_any_order(seen(&message))).collect();
         prop_assert_eq!(read, naive(&records));
     }
 
@@ -188,16 +189,18 @@ type Naive = (String, Value, Vec<String>);
 /// The rules of the format, in the plainest words: a list, and a loop over the records.
 fn naive(records: &[Record]) -> Vec<Seen> {
     let mut list: Vec<Naive> = Vec::new();
+    let mut gone: Vec<Naive> = Vec::new();
     for record in records {
         let Record::Json(row) = record else { continue };
         if let Some(target) = row["$rewindTo"].as_str() {
-            list.truncate(list.iter().position(|(id, ..)| id == target).unwrap_or(0));
+            let at = list.iter().position(|(id, ..)| id == target).unwrap_or(0);
+            gone.extend(list.split_off(at));
         } else if row["id"].is_string() {
-            naive_upsert(&mut list, row, &[]);
+            naive_upsert(&mut list, row, &gone);
         } else if let Some(messages) = row["$set"]["messages"].as_array() {
-            let earlier = std::mem::take(&mut list);
+            gone.append(&mut list);
             for message in messages {
-                naive_upsert(&mut list, message, &earlier);
+                naive_upsert(&mut list, message, &gone);
             }
         }
     }
@@ -210,19 +213,27 @@ fn naive(records: &[Record]) -> Vec<Seen> {
         let is_folded = is_alone && answered.iter().all(|call| made.contains(call));
         (!is_folded).then(|| (id.clone(), naive_text(row), calls))
     };
-    list.iter().filter_map(shown).collect()
+    list.iter().filter_map(shown).map(in_any_order).collect()
 }
 
-fn naive_upsert(list: &mut Vec<Naive>, row: &Value, earlier: &[Naive]) {
+/// In which order the calls of several records come is not said.
+fn in_any_order((id, words, mut calls): Seen) -> Seen {
+    calls.sort();
+    (id, words, calls)
+}
+
+fn naive_upsert(list: &mut Vec<Naive>, row: &Value, gone: &[Naive]) {
     let id = row["id"].as_str().unwrap().to_owned();
     let calls = row["toolCalls"].as_array().into_iter().flatten();
     let mut listed: Vec<String> =
         calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
-    if listed.is_empty() {
-        // A later record of a message may lack the calls that an earlier one had.
-        let last = list.iter().chain(earlier).find(|(other, ..)| *other == id);
-        let last = last.filter(|(_, last, _)| last["type"] == row["type"]);
-        listed = last.map(|(_, _, listed)| listed.clone()).unwrap_or_default();
+    // A later record of a message may lack calls that an earlier one had.
+    let last = list.iter().chain(gone.iter().rev()).find(|(other, ..)| *other == id);
+    if let Some(last) = last.filter(|(_, last, _)| last["type"] == row["type"]) {
+        let mut mine = listed.clone();
+        mine.extend(naive_ids(row, "functionCall"));
+        let made = naive_calls(last).into_iter();
+        listed.extend(made.filter(|call| !mine.contains(call)));
     }
     match list.iter_mut().find(|(other, ..)| *other == id) {
         Some(old) => *old = (id, row.clone(), listed),

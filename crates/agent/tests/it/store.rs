@@ -308,24 +308,6 @@ fn a_link_out_of_the_directory_is_not_followed_and_one_within_is() {
     assert_eq!(problems, expected);
 }
 
-#[cfg(unix)]
-#[test]
-fn a_directory_without_rights_is_skipped_with_a_word() {
-    use std::os::unix::fs::PermissionsExt;
-    let home = Home::new();
-    home.put("p/chats/a.jsonl", talk("a"));
-    let locked = home.put("q/chats/b.jsonl", talk("b")).parent().unwrap().to_path_buf();
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
-    let is_root = fs::read_dir(&locked).is_ok();
-    let problems = home.problems();
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0o700)).unwrap();
-    if is_root {
-        println!("skipped: root may read everything");
-        return;
-    }
-    assert_eq!(problems, ["chats: the directory was skipped: Permission denied (os error 13)"]);
-}
-
 #[test]
 fn with_an_index_only_what_has_changed_is_read_again() {
     let home = Home::new();

@@ -4,7 +4,10 @@
 
 mod acp;
 mod headless;
+mod live;
 mod rehearsal;
 mod run;
 mod terminal;
 mod tidy;
+mod tmux;
+mod window;

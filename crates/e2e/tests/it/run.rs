@@ -1,6 +1,8 @@
 //! Every script of the library through `Run`, in every version: the events are as they were read once.
 
+mod codes;
 mod outline;
+mod processes;
 mod trouble;
 
 use outline::outline;
@@ -8,6 +10,8 @@ use pollux_agent::gemini::cli::{Cli as Found, Version};
 use pollux_agent::gemini::stream::{Outcome, Run};
 use pollux_agent::model::{Event, Mode};
 use pollux_e2e::{Cli, Stage, script};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A run on a stage: the CLI, the home, the workspace and the environment of the stage.
@@ -16,6 +20,14 @@ fn run(stage: &Stage, prompt: &str) -> Run {
     let found = Found { path: cli.program().to_path_buf(), version: Version::read(cli.version()) };
     let run = Run::new(prompt).cli(found).home(stage.home().path()).cwd(stage.workspace());
     stage.env().into_iter().fold(run, |run, (name, value)| run.env(name, value))
+}
+
+/// A program in place of the CLI.
+fn program(directory: &Path, script: &str) -> Found {
+    let path = directory.join("gemini");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    Found { path, version: Some(Version::new(0, 61, 0)) }
 }
 
 /// The events of a run to its end.
@@ -56,6 +68,7 @@ fn compare(name: &str, cli: &Cli, outline: &str) {
 
 macro_rules! scenarios {
     ($($test:ident = $script:literal,)*) => {
+        const TESTED: &[&str] = &[$($script,)*];
         $(
             #[tokio::test]
             async fn $test() {
@@ -92,4 +105,34 @@ scenarios! {
     the_limit_of_tokens_is_told = "max-tokens",
     safety_is_told = "safety",
     a_loop_is_told = "loop",
+    a_file_that_is_overwritten_has_its_diff = "overwrite",
+    an_edit_that_finds_nothing_is_told = "edit-no-match",
+    a_glob_is_a_card = "glob",
+    a_fetch_is_a_card = "web-fetch",
+    a_file_outside_of_the_workspace_is_refused = "outside",
+    wrong_arguments_are_told = "bad-arguments",
+    a_question_to_the_user_is_told = "ask-user",
+    a_fact_to_remember_is_told = "memory",
+    a_plan_is_told = "plan",
+    a_list_of_things_to_do_is_told = "todos",
+    a_topic_is_told = "topic",
+    a_citation_is_told = "citation",
+    a_thought_alone_is_a_typed_error_or_tried_again = "thought-only",
+    a_blocked_prompt_is_a_typed_error_or_silent = "blocked",
+    a_malformed_call_is_a_typed_error_or_tried_again = "malformed-call",
+    a_stream_without_a_finish_reason_is_told = "no-finish",
+    a_lost_connection_is_a_typed_error = "lost",
+    a_429_of_the_minute_is_tried_again = "error-429",
+    a_500_is_tried_again = "error-500",
+    a_text_that_repeats_itself_is_told = "text-loop",
+    a_very_long_answer_is_told_whole = "very-long",
+}
+
+#[test]
+fn every_script_with_a_trial_is_run() {
+    let tried = pollux_e2e::scripts().unwrap().into_iter();
+    let tried = tried.filter(|(_, script)| script.trial().is_some());
+    let missing: Vec<String> =
+        tried.map(|(name, _)| name).filter(|name| !TESTED.contains(&name.as_str())).collect();
+    assert!(missing.is_empty(), "no test for {missing:?}");
 }

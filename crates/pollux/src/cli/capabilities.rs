@@ -1,5 +1,7 @@
 //! `pollux capabilities`.
 
+mod probe;
+
 use crate::config::Config;
 use crate::report;
 use crate::report::table::{Align, Table};
@@ -19,6 +21,12 @@ pub(crate) struct Capabilities {
     /// The agent's program
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
+    /// Start the agent, and show what it answers to `initialize` and `session/new`
+    #[arg(long)]
+    probe: bool,
+    /// Another agent to probe: a command that speaks the Agent Client Protocol
+    #[arg(long, value_name = "COMMAND", requires = "probe", conflicts_with = "agent_path")]
+    agent_command: Option<String>,
 }
 
 /// What Gemini CLI can do, whichever version and boundary.
@@ -35,8 +43,10 @@ const FEATURES: &[(&str, &str)] = &[
 ];
 
 /// The ways to talk to the agent.
-const DRIVERS: &[(&str, &str)] =
-    &[("headless", "one process for one prompt; nobody can be asked: `pollux run`")];
+const DRIVERS: &[(&str, &str)] = &[
+    ("acp", "a session that lives, with questions: `pollux run`, the default since 0.34"),
+    ("headless", "one process for one prompt; nobody can be asked: `pollux run --via headless`"),
+];
 
 /// The modes of approval.
 const MODES: &[(&str, &str)] = &[
@@ -47,6 +57,9 @@ const MODES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCode> {
+    if args.probe {
+        return probe::run(args, config);
+    }
     let found = Found::new(args, config)?;
     if args.json {
         report::json(&object(&found))?;
@@ -139,7 +152,7 @@ fn object(found: &Found) -> Value {
                 .collect::<Vec<Value>>(),
             "tools": tools,
         } },
-        "reads": { "session_files": ["json", "jsonl"], "streams": ["stream-json"] },
+        "reads": { "session_files": ["json", "jsonl"], "streams": ["stream-json", "acp"] },
         "writes": ["text", "json", "claude", "markdown", "html"],
     })
 }

@@ -5,8 +5,8 @@ mod ask;
 mod claude;
 mod live;
 mod output;
-mod prompt;
-mod resume;
+pub(super) mod prompt;
+pub(super) mod resume;
 
 use crate::config::Config;
 use crate::report;
@@ -260,7 +260,7 @@ async fn tell(running: &mut Running, output: &mut Output) -> anyhow::Result<()> 
                     stop.kill();
                 } else {
                     live.hide();
-                    report::quiet("stopping; Ctrl-C once more ends it at once");
+                    output.remark("stopping; Ctrl-C once more ends it at once")?;
                     stop.cancel();
                 }
                 asked = true;

@@ -1,11 +1,11 @@
-//! Commands for live sessions, over the daemon.
+//! Commands for live sessions, over the daemon. Those that an agent in a terminal takes too are in `live`.
 
-mod answer;
-mod change;
+pub(super) mod answer;
+pub(super) mod change;
 mod listing;
 mod look;
 mod people;
-mod waiting;
+pub(super) mod waiting;
 
 use crate::config::Config;
 use clap::Subcommand;
@@ -13,18 +13,11 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Session {
-    New(change::New),
     Ls(listing::Ls),
     Show(look::Show),
-    Send(change::Send),
-    Answer(answer::Answer),
-    Interrupt(change::Interrupt),
-    Mode(change::Mode),
-    Model(change::Model),
     Queue(change::Queue),
     Wait(waiting::Wait),
     Logs(look::Logs),
-    Stop(change::Stop),
     Search(look::Search),
     Pair(people::Pair),
     Devices(people::Devices),
@@ -34,18 +27,11 @@ pub(super) enum Session {
 pub(super) fn run(command: Session, config: &Config) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
         match command {
-            Session::New(command) => change::new(command, config).await,
             Session::Ls(command) => listing::run(command, config).await,
             Session::Show(command) => look::show(command, config).await,
-            Session::Send(command) => change::send(command, config).await,
-            Session::Answer(command) => answer::run(command, config).await,
-            Session::Interrupt(command) => change::interrupt(command, config).await,
-            Session::Mode(command) => change::mode(command, config).await,
-            Session::Model(command) => change::model(command, config).await,
             Session::Queue(command) => change::queue(command, config).await,
             Session::Wait(command) => waiting::run(command, config).await,
             Session::Logs(command) => look::logs(command, config).await,
-            Session::Stop(command) => change::stop(command, config).await,
             Session::Search(command) => look::search(command, config).await,
             Session::Pair(command) => people::pair(command, config).await,
             Session::Devices(command) => people::devices(command, config).await,

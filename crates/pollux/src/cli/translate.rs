@@ -1,13 +1,17 @@
 //! `pollux translate`: the translator alone, for bug reports and tests.
 
+mod screen;
+
 use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::ValueEnum;
 use pollux_agent::acp::recorded;
 use pollux_agent::gemini::acp::Quirks;
+use pollux_agent::gemini::hooks;
 use pollux_agent::gemini::stream::{self, Translator};
 use pollux_agent::gemini::transcript::{events, text};
+use pollux_agent::terminal::Size;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +22,8 @@ use std::sync::Arc;
 #[command(
     after_help = "Examples:\n  pollux translate --from session ~/.gemini/tmp/shop/chats/session-2026-11-15T17-55-1f9cc522.jsonl\n  \
     pollux translate --from stream-json run.jsonl --session session.jsonl\n  \
-    pollux translate --from acp conversation.jsonl"
+    pollux translate --from acp conversation.jsonl\n  \
+    tmux capture-pane -p > screen.txt && pollux translate --from screen screen.txt --size 120x40"
 )]
 pub(crate) struct Translate {
     /// What the file is a recording of
@@ -29,6 +34,12 @@ pub(crate) struct Translate {
     /// The session file of the same run, which completes its stream
     #[arg(long, value_name = "FILE")]
     session: Option<PathBuf>,
+    /// The title of the window that the screen was taken from
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+    /// The size of the screen; taken from the file's name or its rows if not given
+    #[arg(long, value_name = "WxH", value_parser = screen::size)]
+    size: Option<Size>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -39,6 +50,11 @@ enum From {
     StreamJson,
     /// A conversation over ACP: `{"dir":"out"|"in","t":seconds,"msg":{…}}` on each line
     Acp,
+    /// A screen: what `tmux capture-pane -p` printed, with colours or without, or all bytes that were sent to a
+    /// terminal. The last line is what was read, whole: the draft and what is queued are no events
+    Screen,
+    /// What a hook was told: one payload, one on each line, or a list
+    Hook,
 }
 
 pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
@@ -56,6 +72,12 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
                 report::line(&mut out, &event)?;
             }
         }
+        From::Screen => screen::translate(args, &bytes, &mut out)?,
+        From::Hook => {
+            for event in hooks::events(&text(&bytes)) {
+                report::line(&mut out, &event)?;
+            }
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -64,6 +86,7 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(file).with_context(|| {
         Trouble::failed("unreadable_file", format!("could not read {}", file.display()))
+            .hint("name a file that was recorded: `pollux translate --help`")
     })
 }
 

@@ -21,6 +21,8 @@ pub enum Align {
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<(&'static str, Align)>,
+    /// Columns that are left out, in this order, where the window is too narrow for all.
+    less_needed: &'static [&'static str],
     rows: Vec<Vec<Cell>>,
 }
 
@@ -52,7 +54,14 @@ const LEAST: usize = 12;
 impl Table {
     /// An empty table.
     pub fn new(columns: &[(&'static str, Align)]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+        Self { columns: columns.to_vec(), less_needed: &[], rows: Vec::new() }
+    }
+
+    /// Names the columns that are left out, in this order, where the window is too narrow for all.
+    #[must_use]
+    pub fn less_needed(mut self, columns: &'static [&'static str]) -> Self {
+        self.less_needed = columns;
+        self
     }
 
     /// Adds a row. It has as many fields as there are columns.
@@ -81,8 +90,8 @@ impl Table {
         Ok(())
     }
 
-    /// As wide as the widest field; then spare columns go, and then the flexible ones give way, widest first, until it
-    /// fits. None is a column that is left out.
+    /// As wide as the widest field; then spare columns go, the flexible ones give way, widest first, and the less needed
+    /// ones go too, until it fits. None is a column that is left out.
     fn widths(&self, limit: Option<usize>) -> Vec<Option<usize>> {
         let widest = |column: usize, name: &str| {
             let fields =
@@ -93,10 +102,18 @@ impl Table {
         let mut widths: Vec<Option<usize>> =
             columns.map(|(column, (name, _))| Some(widest(column, name))).collect();
         let Some(limit) = limit else { return widths };
-        if total(&self.narrowed(widths.clone(), limit)) > limit {
-            for (width, (_, align)) in widths.iter_mut().zip(&self.columns) {
-                width.take_if(|_| *align == Align::Spare);
+        let spare = |(_, align): &(&str, Align)| *align == Align::Spare;
+        let named = |wanted: &'static str| move |(name, _): &(&str, Align)| *name == wanted;
+        let mut leave_out = |is_out: &dyn Fn(&(&str, Align)) -> bool| {
+            if total(&self.narrowed(widths.clone(), limit)) > limit {
+                for (width, column) in widths.iter_mut().zip(&self.columns) {
+                    *width = width.filter(|_| !is_out(column));
+                }
             }
+        };
+        leave_out(&spare);
+        for name in self.less_needed {
+            leave_out(&named(name));
         }
         self.narrowed(widths, limit)
     }
@@ -122,8 +139,9 @@ fn total(widths: &[Option<usize>]) -> usize {
 
 fn padded(cell: &Cell, width: usize, align: Align) -> String {
     let text = cut(&cell.text, width);
+    // Nothing needs no colour, and a line must not end with what nobody sees.
+    let style = if text.is_empty() { Style::new() } else { cell.style };
     let space = " ".repeat(width.saturating_sub(text.width()));
-    let style = cell.style;
     match align {
         Align::Right => format!("{space}{style}{text}{style:#}"),
         Align::Left | Align::Flexible | Align::Spare => format!("{style}{text}{style:#}{space}"),
@@ -169,5 +187,21 @@ mod tests {
         table.write(&mut out, Some(24)).unwrap();
         let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         assert_eq!(plain, "id  title              n\na1  a title that is…  12\n");
+    }
+
+    #[test]
+    fn less_needed_columns_are_left_out_in_their_order_where_nothing_else_helps() {
+        let columns = ["id", "first", "second", "third"].map(|name| (name, Align::Left));
+        let mut table = Table::new(&columns).less_needed(&["second", "first"]);
+        table.row(["a1", "1", "2", "3"].map(Into::into).to_vec());
+        let written = |width| {
+            let mut out = Vec::new();
+            table.write(&mut out, Some(width)).unwrap();
+            let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+            text.lines().next().unwrap().to_owned()
+        };
+        assert_eq!(written(24), "id  first  second  third");
+        assert_eq!(written(23), "id  first  third");
+        assert_eq!(written(10), "id  third");
     }
 }

@@ -1,10 +1,14 @@
 //! The tests of this crate, in one binary.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod acp;
+mod hooks;
 mod daemon;
 mod hostile;
+mod live;
 mod rehearse;
 mod render;
 mod run;
 mod sessions;
+mod translate;
 mod user;

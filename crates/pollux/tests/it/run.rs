@@ -1,5 +1,8 @@
 //! `pollux run` as a user calls it, with the real CLI against a scripted model.
 
+mod flags;
+mod rough;
+
 use assert_cmd::Command;
 use pollux_e2e::{Cli, package, repository};
 use serde_json::Value;
@@ -13,7 +16,7 @@ use tempfile::TempDir;
 const SDK: &str = "0.3.325";
 
 /// A workspace, a home that stays, and a version of the CLI.
-struct Place {
+pub(super) struct Place {
     cli: Cli,
     directory: TempDir,
 }
@@ -26,11 +29,16 @@ impl Place {
         place
     }
 
-    fn newest() -> Option<Self> {
+    pub(super) fn newest() -> Option<Self> {
         Cli::all().unwrap().pop().map(|cli| Self::new(&cli))
     }
 
-    fn work(&self) -> PathBuf {
+    /// The CLI.
+    pub(super) fn program(&self) -> &Path {
+        self.cli.program()
+    }
+
+    pub(super) fn work(&self) -> PathBuf {
         self.directory.path().join("work")
     }
 
@@ -39,7 +47,7 @@ impl Place {
     }
 
     /// A program under a rehearsal of a script.
-    fn rehearse(&self, script: &str, program: &str) -> Command {
+    pub(super) fn rehearse(&self, script: &str, program: &str) -> Command {
         let mut command = pollux(&self.work());
         let script = repository().join("scripts").join(format!("{script}.toml"));
         command.arg("rehearse").arg(script).arg("--home").arg(self.home()).arg("--").arg(program);
@@ -48,33 +56,56 @@ impl Place {
         command
     }
 
-    fn run(&self, script: &str, args: &[&str]) -> Output {
+    /// The same with a script of the test's own, and a journal of what the model was asked.
+    fn rehearse_own(&self, script: &str, program: &str) -> Command {
+        let (file, journal) = (self.directory.path().join("own.toml"), self.journal_file());
+        fs::write(&file, script).unwrap();
+        let mut command = pollux(&self.work());
+        command.arg("rehearse").arg(file).arg("--home").arg(self.home());
+        command.arg("--journal").arg(journal).arg("--").arg(program);
+        command.env("XDG_CACHE_HOME", self.directory.path().join("cache"));
+        command.env("XDG_DATA_HOME", self.directory.path().join("data"));
+        command
+    }
+
+    fn journal_file(&self) -> PathBuf {
+        self.directory.path().join("journal.jsonl")
+    }
+
+    /// The requests that were turns of the conversation.
+    fn turns(&self) -> Vec<Value> {
+        let journal = fs::read_to_string(self.journal_file()).unwrap();
+        let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        entries.filter(|entry| entry["kind"] == "request" && entry["asks"] == "turn").collect()
+    }
+
+    pub(super) fn run(&self, script: &str, args: &[&str]) -> Output {
         let mut command = self.rehearse(script, &program());
         command.arg("run").args(args).arg("--agent-path").arg(self.cli.program());
         command.output().unwrap()
     }
 }
 
-fn program() -> String {
+pub(super) fn program() -> String {
     assert_cmd::cargo::cargo_bin("pollux").display().to_string()
 }
 
-fn pollux(directory: &Path) -> Command {
+pub(super) fn pollux(directory: &Path) -> Command {
     let mut command = Command::cargo_bin("pollux").unwrap();
     command.current_dir(directory).env("NO_COLOR", "1").env_remove("CI");
     command.timeout(Duration::from_mins(2));
     command
 }
 
-fn stdout(output: &Output) -> String {
+pub(super) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-fn stderr(output: &Output) -> String {
+pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-fn lines(output: &Output) -> Vec<Value> {
+pub(super) fn lines(output: &Output) -> Vec<Value> {
     stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

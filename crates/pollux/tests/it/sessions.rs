@@ -157,7 +157,7 @@ fn an_unknown_or_ambiguous_id_is_refused_with_candidates() {
     let file = user.run("sessions show no/such.jsonl");
     assert_eq!(file.code, 1);
     insta::assert_snapshot!(file.err, @r"
-    error: there is no file no/such.jsonl
+    error: no/such.jsonl does not exist
 
     hint: name a session file, or a session by its id: `pollux sessions list`
     ");
@@ -310,6 +310,8 @@ fn a_session_file_is_translated_to_events() {
     insta::assert_snapshot!(missing.err, @r"
     error: could not read nothing.jsonl
       caused by: No such file or directory (os error 2)
+
+    hint: name a file that was recorded: `pollux translate --help`
     ");
 }
 
@@ -401,4 +403,38 @@ fn numbers_at_the_edge_do_not_stop_anything() {
         let done = user.run(line);
         assert_eq!(done.code, 0, "{line}: {done:?}");
     }
+}
+
+/// Root may read everything, and CI is root: then the program runs as somebody who may not.
+#[test]
+fn a_directory_without_rights_is_skipped_with_a_word() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let mode = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let user = User::new();
+    user.put(
+        "session-a.jsonl",
+        "{\"sessionId\":\"a\"}\n{\"id\":\"1\",\"type\":\"user\",\"content\":\"hello\"}\n",
+    );
+    let locked = user.path().join(".gemini/tmp/q/chats");
+    fs::create_dir_all(&locked).unwrap();
+    mode(user.path(), 0o755);
+    mode(&locked, 0o000);
+    let program = user.path().join("pollux");
+    fs::copy(env!("CARGO_BIN_EXE_pollux"), &program).unwrap();
+    let mut command = user.command_of(&program, "sessions list --json");
+    if fs::read_dir(&locked).is_ok() {
+        command.uid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    mode(&locked, 0o700);
+    let err = String::from_utf8(output.stderr).unwrap();
+    let told =
+        format!("{}: the directory was skipped: Permission denied (os error 13)", locked.display());
+    assert!(err.contains(&told), "{err}");
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(texts(&list, "session_id"), ["a"], "the rest is read");
 }

@@ -46,9 +46,14 @@ impl User {
     }
 
     /// The program with its arguments and nothing of this machine's environment.
-    #[expect(clippy::disallowed_methods, reason = "this is where tests start the program")]
     pub(crate) fn command(&self, line: &str) -> process::Command {
-        let mut command = process::Command::new(env!("CARGO_BIN_EXE_pollux"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_pollux")), line)
+    }
+
+    /// The same of a copy of the program.
+    #[expect(clippy::disallowed_methods, reason = "this is where tests start the program")]
+    pub(crate) fn command_of(&self, program: &Path, line: &str) -> process::Command {
+        let mut command = process::Command::new(program);
         command
             .args(line.split_whitespace())
             .current_dir(self.path())

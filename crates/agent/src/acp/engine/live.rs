@@ -397,8 +397,8 @@ impl Live {
         }
     }
 
-    /// The agent is gone.
-    pub(super) async fn over(mut self, words: &str) {
+    /// The agent is gone. Its last events wait for room, unless whoever could make it has ended the agent.
+    pub(super) async fn over(mut self, words: &str, patient: bool) {
         if let Some(replay) = self.replay.take() {
             let message = format!("{words} while the session was loaded");
             let failure = Failure::new(Phase::Request, "agent_ended", message);
@@ -410,7 +410,7 @@ impl Live {
         self.is(SessionStatus::Exited);
         let kind = EventKind::SessionEnded { reason: words.to_owned() };
         self.say(Event::new(Source::Pollux, kind));
-        while !self.outbox.is_empty() {
+        while patient && !self.outbox.is_empty() {
             self.flush_one().await;
         }
     }

@@ -3,18 +3,20 @@
 use crate::acp::{Beside, Done};
 use crate::gemini::stream::place::Place;
 use crate::gemini::stream::{Done as FileDone, Fusion};
-use crate::model::{Event, EventKind, Message, Source};
+use crate::gemini::transcript::{self, Transcript};
+use crate::model::{Block, Event, EventKind, Input, Message, Source, Text};
+use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// A message that was written so long before its turn began belongs to an earlier one. The clock is the same machine's.
-const EARLIER: i64 = 1000;
 
 /// The session file of one session.
 #[derive(Debug)]
 pub(super) struct SessionFile {
     place: Option<Place>,
     fusion: Fusion,
+    /// The calls that were told to have begun.
+    begun: HashSet<String>,
     /// When the turn began, in milliseconds since 1970.
     since: i64,
 }
@@ -23,19 +25,61 @@ impl SessionFile {
     pub(super) fn new(gemini: Option<&Path>, resumed: Option<&Path>, id: &str) -> Self {
         let place = gemini.map(|gemini| {
             let mut place = match resumed {
-                Some(file) => Place::resumed(gemini.to_path_buf(), file),
+                Some(file) => Place::at(gemini.to_path_buf(), file),
                 None => Place::new(gemini.to_path_buf()),
             };
             place.is(id);
             place
         });
-        Self { place, fusion: Fusion::thinking(), since: 0 }
+        let fusion = Fusion::thinking().knowing(resumed.map(calls).unwrap_or_default());
+        Self { place, fusion, begun: HashSet::new(), since: 0 }
     }
 
-    /// A record of an earlier turn that was written anew: a resume, or a turn that was stopped, writes all of them.
-    fn is_earlier(&self, message: &Message<'_>) -> bool {
-        message.timestamp.is_some_and(|time| time + EARLIER < self.since)
+    /// Tells what was fused. A call of which only the file knows, such as one of a tool that is not there, begins with its
+    /// end.
+    fn tell(&mut self, events: Vec<Event<'static>>, out: &mut Vec<Event<'static>>) {
+        for event in events {
+            match &event.kind {
+                EventKind::ToolStarted { id, .. } => drop(self.begun.insert(id.to_string())),
+                EventKind::ToolEnded { id, name, meaning, .. }
+                    if self.begun.insert(id.to_string()) =>
+                {
+                    let kind = EventKind::ToolStarted {
+                        id: id.clone(),
+                        name: name.clone().unwrap_or_else(|| Text::from("unknown")),
+                        input: Input::Mapped(Vec::new()),
+                        meaning: meaning.clone(),
+                    };
+                    out.push(Event::new(event.source, kind).derived("its end"));
+                }
+                _ => {}
+            }
+            out.push(event);
+        }
     }
+
+    /// A record of an earlier turn that was written anew: a resume, or a turn that was stopped, writes all of them. But
+    /// since 0.61 the calls of all turns go into the message of the first one that had some: then it is of this turn too.
+    fn is_earlier(&self, message: &Message<'_>) -> bool {
+        // The clock is the same machine's.
+        let before = message.timestamp.is_some_and(|time| time < self.since);
+        before && !self.fusion.is_news(message)
+    }
+}
+
+/// The calls that a session file has results of.
+fn calls(file: &Path) -> Vec<String> {
+    let bytes = fs::read(file).unwrap_or_default();
+    let text = transcript::text(&bytes);
+    let transcript = Transcript::read(&text);
+    let results = |message: Message<'_>| -> Vec<String> {
+        let ids = message.blocks().iter().filter_map(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.to_string()),
+            _ => None,
+        });
+        ids.collect()
+    };
+    transcript.messages().flat_map(results).collect()
 }
 
 impl Beside for SessionFile {
@@ -44,27 +88,32 @@ impl Beside for SessionFile {
         if let Some(place) = &mut self.place {
             drop(place.poll());
         }
-        self.fusion = Fusion::thinking();
+        self.fusion = std::mem::take(&mut self.fusion).next_turn();
+        self.begun.clear();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.since = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     }
 
     fn event(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
-        self.fusion.stream(event, out);
+        let mut fused = Vec::new();
+        self.fusion.stream(event, &mut fused);
+        self.tell(fused, out);
     }
 
     fn look(&mut self, out: &mut Vec<Event<'static>>) {
         let events = self.place.as_mut().map(Place::poll).unwrap_or_default();
+        let mut fused = Vec::new();
         for event in events {
             match &event.kind {
                 // ACP has told it.
                 EventKind::SessionStarted { .. } => {}
                 EventKind::MessageRecorded { message, .. } if self.is_earlier(message) => {
-                    out.push(event);
+                    fused.push(event);
                 }
-                _ => self.fusion.session(event, out),
+                _ => self.fusion.session(event, &mut fused),
             }
         }
+        self.tell(fused, out);
     }
 
     fn is_settled(&self) -> bool {
@@ -72,17 +121,20 @@ impl Beside for SessionFile {
     }
 
     fn end(&mut self, done: Done, out: &mut Vec<Event<'static>>) {
-        let followed = self.place.as_ref().is_some_and(|place| place.path().is_some());
+        // Where no file is looked at, nothing can be concluded from it.
+        let Some(place) = &self.place else { return };
+        let followed = place.path().is_some();
         let done = match done {
             Done::Succeeded => FileDone::Succeeded,
             Done::Failed => FileDone::Failed,
             Done::Stopped => FileDone::Stopped,
         };
-        let from = out.len();
-        self.fusion.finish(followed || self.place.is_none(), done, out);
-        for event in out.iter_mut().skip(from).filter(|event| event.source == Source::Pollux) {
+        let mut fused = Vec::new();
+        self.fusion.finish(followed, done, &mut fused);
+        for event in fused.iter_mut().filter(|event| event.source == Source::Pollux) {
             event.derived = event.derived.map(|_| "acp and session_file");
         }
+        self.tell(fused, out);
     }
 
     fn messages(&self) -> Vec<Message<'static>> {

@@ -1,7 +1,9 @@
 //! Settings for one process: what keeps sessions safe and tool output whole, over what the machine's administrator set.
 //!
 //! The CLI reads a file of settings for the whole machine, which overrides the user's own. Our process gets a copy of it
-//! with three settings more; no file of anybody's is touched.
+//! with two settings more; no file of anybody's is touched. Newer versions (0.61 is one) take such a file only from root,
+//! in directories of root: there nothing is gained by it, and nothing is lost, since what commands print is in the session
+//! file and the safety of a resume does not hang on it.
 
 use serde_json::{Value, json};
 use std::fs;

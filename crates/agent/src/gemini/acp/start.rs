@@ -36,6 +36,52 @@ const CLASHES: Version = Version::new(0, 39, 0);
 /// | `sandbox`, `sandbox_profile` | off | `--sandbox`, `SEATBELT_PROFILE`; refused unless forced |
 /// | `file_reads`, `file_writes` | off | whether files go through us |
 /// | `mcp` | none | MCP servers |
+///
+/// ```
+/// use pollux_agent::acp::{Policy, Prompt};
+/// use pollux_agent::gemini::acp::Gemini;
+/// use pollux_agent::gemini::cli::{Cli, Version};
+/// use pollux_agent::model::{Effect, EventKind};
+/// # use std::os::unix::fs::PermissionsExt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), pollux_agent::model::Failure> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("gemini");
+/// # let script = r#"#!/bin/sh
+/// # update() { echo '{"method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":'"$1"'}}}'; }
+/// # while read -r line; do case "$line" in
+/// # *initialize\"*) echo '{"id":1,"result":{"protocolVersion":1}}';;
+/// # *session/new*) echo '{"id":2,"result":{"sessionId":"s1"}}';;
+/// # *session/prompt*) echo '{"id":0,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"a","name":"Always","kind":"allow_always"},{"optionId":"o","name":"Once","kind":"allow_once"}],"toolCall":{"toolCallId":"run_shell_command-1","kind":"execute","title":"ls"}}}';;
+/// # *optionId*) update '"agent_message_chunk","content":{"type":"text","text":"Hi there."}'
+/// # echo '{"id":3,"result":{"stopReason":"end_turn"}}';;
+/// # esac; done
+/// # "#.trim_start();
+/// # std::fs::write(&path, script).unwrap();
+/// # std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+/// # let home = directory.path();
+/// // `Gemini` finds the CLI by itself; here it is told where it is.
+/// let cli = Cli { path, version: Some(Version::new(0, 61, 0)) };
+/// let mut live = Gemini::new().cli(cli).home(home).cwd(home).policy(Policy::Ask).start().await?;
+/// let control = live.control();
+/// control.prompt(Prompt::text("what is here?")).await?;
+/// while let Some(event) = live.next().await {
+///     match &event.kind {
+///         EventKind::Asked(question) => {
+///             let once = question.options.iter().find(|option| option.effect == Effect::AllowOnce);
+///             let once = once.map(|option| option.id.to_string()).unwrap_or_default();
+///             control.answer(question.id.to_string(), once, None).await?;
+///         }
+///         EventKind::TurnEnded { .. } => break,
+///         _ => {}
+///     }
+/// }
+/// assert_eq!(live.outcome().unwrap().text, "Hi there.");
+/// live.close().await.unwrap();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Gemini {
     cli: Option<Cli>,
@@ -238,8 +284,10 @@ impl Gemini {
         args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
         let mode = self.mode.filter(|mode| *mode != Mode::Default);
         args.extend(mode.map(|mode| format!("--approval-mode={}", mode.upstream()).into()));
+        let boxed = |arg: &OsString| arg == "--sandbox" || arg == "-s" || arg == "--sandbox=true";
+        let forced = self.sandbox.as_ref().is_some_and(|sandbox| sandbox.forced);
         match &self.sandbox {
-            Some(sandbox) if !sandbox.forced => {
+            _ if !forced && (self.sandbox.is_some() || self.extra.iter().any(boxed)) => {
                 let message = "the sandbox starts Gemini CLI again inside, and ACP's pipes do not survive that";
                 return Err(Failure::new(Phase::Start, "sandbox", message)
                     .hint("use `--via headless`, or restrict the agent with a mode and rules"));
@@ -301,7 +349,7 @@ impl Gemini {
                 Vec::new()
             }
             _ => vec![format!(
-                "{} cannot be read as JSON and is left alone: what commands print may come late, from the session file",
+                "{} cannot be read as JSON and is left alone: what commands print comes from the session file",
                 machine.display()
             )],
         }
@@ -321,6 +369,10 @@ impl Gemini {
         let guard = self.guard()?;
         if let Some(guard) = guard.as_ref().filter(|_| self.clashes()) {
             guard.wait().await;
+        }
+        if let Some(guard) = &guard {
+            // For a stub that somebody else has left, our own start would delete the session.
+            guard.move_stubs().map_err(|error| at_risk(guard, &error))?;
         }
         let (agent, notes) = self.agent().await?;
         let mut open = Open::new(&cwd);
@@ -349,6 +401,12 @@ impl Gemini {
                 .hint("without a copy the session is not gone on with: it may be lost")
         })
     }
+}
+
+fn at_risk(guard: &Guard, error: &std::io::Error) -> Failure {
+    let message = format!("{} is at risk: {error}", guard.file().display());
+    Failure::new(Phase::Start, "no_copy", message)
+        .hint("a stub beside it could not be moved; the next start of the CLI would delete both")
 }
 
 /// A session that was loaded, or was not: either way its file must be as it was.
@@ -411,12 +469,21 @@ impl Live {
         self.session.outcome()
     }
 
-    /// Ends the CLI, and takes away what would make its next start delete the session.
+    /// Ends the CLI, and takes away what would make its next start delete the session. A session that is gone all the
+    /// same is put back as it was before, and that is an error.
     pub async fn close(self) -> std::io::Result<()> {
         let Self { session, agent, guard, .. } = self;
         agent.close().await;
         drop(session);
-        guard.map_or(Ok(()), |guard| guard.move_stubs().map(drop))
+        let Some(guard) = guard else { return Ok(()) };
+        guard.move_stubs()?;
+        if guard.is_gone() {
+            guard.put_back()?;
+            let copy = guard.copy().display().to_string();
+            let message = format!("the session file was deleted; the copy was put back ({copy})");
+            return Err(std::io::Error::other(message));
+        }
+        Ok(())
     }
 
     /// The copy that was kept of a session that is gone on with.

@@ -3,7 +3,7 @@
 //! The CLI says it in a `result` line, in an `error` line with exit code 0, as JSON on stderr, as a sentence on stderr
 //! with nothing on stdout, by its exit code alone, or by ending without a word. Pure: what was seen in, the error out.
 
-use super::translate::Told;
+use super::translate::{Ended, Told};
 use crate::gemini::loose::loose_object;
 use crate::gemini::transcript::string;
 use crate::model::{Failure, Phase, StopReason};
@@ -32,7 +32,7 @@ pub fn failure(end: &End<'_>) -> Option<Failure> {
         (None, Some(result)) => said(end, result.message.as_deref(), result.kind.as_deref()),
         (None, None) => unsaid(end),
     };
-    let upstream = end.told.result.as_ref().map(|result| result.line.clone());
+    let upstream = end.told.result.as_ref().and_then(Ended::upstream);
     let upstream = upstream.or_else(|| on_stderr(end.stderr).map(|(object, _)| object));
     let stderr = end.stderr.into();
     Some(Failure { exit_code: end.code, signal: end.signal, upstream, stderr, ..found })
@@ -64,9 +64,7 @@ fn said(end: &End<'_>, message: Option<&str>, kind: Option<&str>) -> Failure {
     match status {
         Some(status) => by_status(status, message),
         None if kind == Some("FatalTurnLimitedError") => turns(),
-        None if message.contains("Incomplete JSON") || message.contains("fetch failed") => {
-            lost(message)
-        }
+        None if is_lost(message) => lost(message),
         None => Failure::new(Phase::Request, "model_error", plain(message)).retryable(),
     }
 }
@@ -78,6 +76,14 @@ fn answer(error: Option<&str>) -> Failure {
     Failure::new(Phase::Response, code, message)
         .hint("the CLI has tried several times already; try again later, or another model")
         .retryable()
+}
+
+/// What Node says of a connection that broke, somewhere in a message.
+const LOST: [&str; 5] =
+    ["Incomplete JSON", "fetch failed", "ECONNRESET", "socket hang up", "other side closed"];
+
+fn is_lost(message: &str) -> bool {
+    plain(message) == "terminated" || LOST.iter().any(|words| message.contains(words))
 }
 
 pub(in crate::gemini) fn lost(message: &str) -> Failure {
@@ -242,7 +248,7 @@ fn without_colour(text: &str) -> String {
 }
 
 /// Lines that every run writes, and that say nothing of why one failed.
-const NOISE: [&str; 12] = [
+const NOISE: [&str; 13] = [
     "Warning: ",
     "YOLO mode",
     "Ripgrep is not",
@@ -255,6 +261,7 @@ const NOISE: [&str; 12] = [
     "Experiments loaded",
     "Skill ",
     "Error when talking to Gemini API",
+    "Please fix the configuration",
 ];
 
 /// The sentence on stderr that says what went wrong: the last that begins a line and is not noise.

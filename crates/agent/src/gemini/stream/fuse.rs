@@ -71,6 +71,30 @@ impl Fusion {
         Self { thinks: true, ..Self::default() }
     }
 
+    /// The next turn of the same session: what was told of the earlier ones is not told again.
+    #[must_use]
+    pub fn next_turn(self) -> Self {
+        let Self { completed, told, retries, thinks, .. } = self;
+        Self { completed, told, retries, thinks, ..Self::default() }
+    }
+
+    /// Takes calls for told that a session had before.
+    #[must_use]
+    pub fn knowing(mut self, calls: impl IntoIterator<Item = String>) -> Self {
+        self.completed.extend(calls);
+        self
+    }
+
+    /// True where a message has what came of a call of which nothing was told yet.
+    pub fn is_news(&self, message: &Message<'_>) -> bool {
+        message.blocks().iter().any(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => {
+                !self.completed.contains(tool_use_id.to_str().as_ref())
+            }
+            _ => false,
+        })
+    }
+
     /// True where the stream has shown what the session file does not have yet.
     pub fn is_behind(&self) -> bool {
         let ended = |(id, ended): (&String, &bool)| *ended && !self.completed.contains(id);
@@ -224,12 +248,15 @@ impl Fusion {
             let call = call.cloned().unwrap_or_default();
             let name = string(call.name);
             let output = text_of(content);
-            let meaning = meaning::recorded(
+            let mut meaning = meaning::recorded(
                 name.as_deref().unwrap_or_default(),
                 call.args,
                 output.as_deref(),
                 call.result_display,
             );
+            if *status != Status::Success {
+                meaning = meaning.map(meaning::undone);
+            }
             let failed = *status == Status::Error;
             let (output, error) = if failed { (None, output) } else { (output, None) };
             out.push(Event::new(
@@ -312,9 +339,13 @@ impl Fusion {
 
     /// What could not be completed, in words.
     fn missing(&self, followed: bool) -> Option<String> {
+        let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
         if !followed {
-            let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
             return Some(format!("no session file was found: {what} are missing"));
+        }
+        if self.messages.is_empty() && self.assembly.next_answer() > 0 {
+            // A disk that is full, for one.
+            return Some(format!("the session file has nothing of this run: {what} are missing"));
         }
         let ended =
             self.calls.iter().filter(|(id, ended)| **ended && !self.completed.contains(*id));

@@ -34,9 +34,21 @@ impl Place {
         Self { gemini, id: None, follow: Some(follow), known }
     }
 
+    /// The same for a driver that knows by itself what was there before: an old message may yet get new calls.
+    pub(in crate::gemini) fn at(gemini: PathBuf, file: &Path) -> Self {
+        let mut follow = Follow::new(file);
+        follow.skip_existing();
+        Self { gemini, id: None, follow: Some(follow), known: HashSet::new() }
+    }
+
     /// The stream has told the id.
     pub(in crate::gemini) fn is(&mut self, id: &str) {
         self.id.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// True where there is something to look for.
+    pub(super) fn is_known(&self) -> bool {
+        self.id.is_some() || self.follow.is_some()
     }
 
     /// Where the file is, if it was found.

@@ -70,7 +70,14 @@ pub struct Ended {
     /// `error.type`.
     pub kind: Option<String>,
     /// The whole line.
-    pub line: Box<RawValue>,
+    line: String,
+}
+
+impl Ended {
+    /// The whole line, as the CLI has printed it.
+    pub fn upstream(&self) -> Option<Box<RawValue>> {
+        RawValue::from_string(self.line.clone()).ok()
+    }
 }
 
 impl Translator {
@@ -91,7 +98,7 @@ impl Translator {
         if text.trim().is_empty() {
             return;
         }
-        let Ok(row) = serde_json::from_str::<Row<'a>>(text) else {
+        let Some(row) = Row::read(text) else {
             let cut = text.trim_start().starts_with('{') && !wire::is_json(text);
             let reason = if cut { "the line is not whole JSON" } else { "the line is not JSON" };
             return self.unread(reason.to_owned(), text, events);
@@ -208,16 +215,20 @@ impl Translator {
         let call = self.open.remove(string(result.tool_id).unwrap_or_default().as_ref());
         let output = result.output.and_then(Text::from_raw);
         let begun = call.as_ref().and_then(|call| call.meaning.as_ref());
-        let meaning = meaning::streamed(begun, output.as_ref());
+        let status = match string(result.status).as_deref() {
+            Some("error") => Status::Error,
+            Some("cancelled") => Status::Cancelled,
+            _ => Status::Success,
+        };
+        let mut meaning = meaning::streamed(begun, output.as_ref());
+        if status != Status::Success {
+            meaning = meaning.map(meaning::undone);
+        }
         let wrong = read(result.error).filter(|wrong: &Wrong<'a>| wrong.read);
         tell(EventKind::ToolEnded {
             id: words(result.tool_id),
             name: call.map(|call| Text::from(call.name)),
-            status: match string(result.status).as_deref() {
-                Some("error") => Status::Error,
-                Some("cancelled") => Status::Cancelled,
-                _ => Status::Success,
-            },
+            status,
             changed: false,
             output,
             error: wrong.and_then(|wrong| wrong.message).and_then(Text::from_raw),
@@ -244,11 +255,11 @@ impl Translator {
         tell: &mut impl FnMut(EventKind<'a>),
     ) {
         let wrong = read(result.error).filter(|wrong: &Wrong<'a>| wrong.read);
-        self.told.result = serde_json::from_str(line).ok().map(|line| Ended {
+        self.told.result = Some(Ended {
             success: string(result.status).as_deref() == Some("success"),
             message: wrong.as_ref().and_then(|w| string(w.message)).map(Cow::into_owned),
             kind: wrong.as_ref().and_then(|w| string(w.kind)).map(Cow::into_owned),
-            line,
+            line: line.to_owned(),
         });
         let Some(stats) = result.stats.as_ref().filter(|stats| stats.read) else { return };
         for (model, stats) in &stats.models.0 {
@@ -281,7 +292,7 @@ impl Translator {
             #[serde(borrow)]
             stats: Option<Stats<'a>>,
         }
-        let line = self.told.result.as_ref().map(|result| result.line.get());
+        let line = self.told.result.as_ref().map(|result| result.line.as_str());
         let head: Option<Head<'_>> = line.and_then(|line| serde_json::from_str(line).ok());
         let stats = head.and_then(|head| head.stats);
         stats.map_or((None, None), |stats| {

@@ -1,8 +1,8 @@
 //! Their words: the lines of stream-json, field for field under the CLI's own names, and nothing derived.
 
 use super::super::loose::{Count, Entries, Key, loose_object, wrong_is_default};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -67,7 +67,7 @@ pub(super) struct Error<'a> {
 pub(super) struct Outcome<'a> {
     pub(super) status: Json<'a>,
     pub(super) error: Json<'a>,
-    pub(super) stats: Option<Stats<'a>>,
+    pub(super) stats: Option<Box<Stats<'a>>>,
 }
 
 loose_object! {
@@ -119,39 +119,53 @@ pub(super) struct Row<'a> {
     error: Json<'a>,
     severity: Json<'a>,
     message: Json<'a>,
-    stats: Option<Stats<'a>>,
+    /// Boxed: few lines have them, and every line is moved about.
+    stats: Option<Box<Stats<'a>>>,
     /// Fields that no line of a known version has.
     pub(super) unknown: Vec<(Cow<'a, str>, &'a RawValue)>,
     /// False where something else than an object stands.
     pub(super) read: bool,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Row<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V<'a>(std::marker::PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for V<'a> {
-            type Value = Row<'a>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("anything")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row<'a>, A::Error> {
-                let mut row = Row { read: true, ..Row::default() };
-                while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-                    match (row.field(&key), key.as_ref()) {
-                        (Some(field), _) => *field = map.next_value()?,
-                        (None, "stats") => row.stats = map.next_value()?,
-                        (None, _) => row.unknown.push((key, map.next_value()?)),
-                    }
-                }
-                Ok(row)
-            }
-            wrong_is_default!(Row<'a>, seq);
-        }
-        deserializer.deserialize_any(V(std::marker::PhantomData))
+/// Fills a row where it stands: it is large, and there is one for every line.
+struct Fill<'r, 'a>(&'r mut Row<'a>);
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for Fill<'_, 'a> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
+impl<'de: 'a, 'a> Visitor<'de> for Fill<'_, 'a> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.read = true;
+        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+            match (self.0.field(&key), key.as_ref()) {
+                (Some(field), _) => *field = map.next_value()?,
+                (None, "stats") => self.0.stats = map.next_value()?,
+                (None, _) => self.0.unknown.push((key, map.next_value()?)),
+            }
+        }
+        Ok(())
+    }
+    wrong_is_default!((), seq);
+}
+
 impl<'a> Row<'a> {
+    /// Reads a line; none where it is no JSON.
+    pub(super) fn read(line: &'a str) -> Option<Self> {
+        let mut row = Self::default();
+        let mut json = serde_json::Deserializer::from_str(line);
+        Fill(&mut row).deserialize(&mut json).ok()?;
+        json.end().ok()?;
+        Some(row)
+    }
+
     fn field(&mut self, key: &str) -> Option<&mut Json<'a>> {
         Some(match key {
             "type" => &mut self.kind,

@@ -12,6 +12,9 @@ const RESULT: &str = "toolCalls[].result";
 const DISPLAY: &str = "toolCalls[].resultDisplay";
 const FILE_DIFF: &str = "toolCalls[].resultDisplay.fileDiff";
 
+/// How a hunk of a unified diff begins.
+const HUNK: &str = "@@ -";
+
 loose_object! {
     /// The arguments that say what a call is about.
     Args {
@@ -52,17 +55,31 @@ pub fn begun(name: &str, parameters: Option<&RawValue>) -> Option<Meaning> {
     about(name, parameters, PARAMETERS)
 }
 
+/// The meaning of a call that did not end well: it has changed nothing, whatever it was meant to change.
+pub fn undone(meaning: Meaning) -> Meaning {
+    match meaning {
+        Meaning::Mutation { path, mut derived, .. } => {
+            derived.0.retain(|(fact, _)| *fact == "path");
+            Meaning::Mutation { path, change: None, diff: None, derived }
+        }
+        other => other,
+    }
+}
+
 /// What came of a call, as far as the stream tells.
 pub fn streamed(begun: Option<&Meaning>, output: Option<&Text<'_>>) -> Option<Meaning> {
     match begun {
         Some(Meaning::Command { command, derived, .. }) => {
             let mut derived = derived.clone();
-            let output = output.map(|text| text.to_str().into_owned());
+            // As it was written: whoever looks at it decodes it.
+            let output = output.map(|text| text.clone().into_owned());
             derived.0.extend(output.is_some().then_some(("output", OUTPUT)));
             Some(Meaning::Command { command: command.clone(), output, exit_code: None, derived })
         }
         Some(meaning) => Some(meaning.clone()),
-        None => output.and_then(|text| diff_in(&text.to_str(), OUTPUT)),
+        None => output
+            .filter(|text| text.has_plain(HUNK))
+            .and_then(|text| diff_in(&text.to_str(), OUTPUT)),
     }
 }
 
@@ -83,7 +100,7 @@ pub fn recorded(
                 None => text(display).map(|text| (text, DISPLAY)),
             };
             derived.0.extend(output.as_ref().map(|(_, from)| ("output", *from)));
-            let output = output.map(|(output, _)| output);
+            let output = output.map(|(output, _)| Text::from(output));
             Some(Meaning::Command { command, output, exit_code, derived })
         }
         Some(Meaning::Mutation { path, change, diff, derived }) => {
@@ -169,14 +186,14 @@ fn diff_in(text: &str, from: &'static str) -> Option<Meaning> {
     let mut lines = text.lines();
     let headed = lines.any(|line| line.starts_with("--- "))
         && lines.next().is_some_and(|line| line.starts_with("+++ "));
-    let hunk = lines.next().is_some_and(|line| line.starts_with("@@ -"));
+    let hunk = lines.next().is_some_and(|line| line.starts_with(HUNK));
     (headed && hunk)
         .then(|| Meaning::Diff { diff: text.to_owned(), derived: Derived(vec![("diff", from)]) })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{begun, diff_in, recorded};
+    use super::{begun, diff_in, recorded, undone};
     use crate::model::Meaning;
     use serde_json::value::RawValue;
 
@@ -204,6 +221,16 @@ mod tests {
         assert_eq!((path.as_str(), diff.as_deref()), ("/w/a.txt", Some("@@ x")));
         assert!(derived.0.contains(&("diff", "toolCalls[].resultDisplay.fileDiff")));
         assert_eq!(derived.0.iter().filter(|(fact, _)| *fact == "diff").count(), 1);
+    }
+
+    #[test]
+    fn an_edit_that_failed_has_a_path_and_no_diff() {
+        let args = raw(r#"{"file_path":"a.txt","old_string":"one","new_string":"two"}"#);
+        let failed = undone(begun("replace", Some(&args)).unwrap());
+        let Meaning::Mutation { path, change: None, diff: None, derived } = failed else {
+            panic!("nothing was changed: {failed:?}")
+        };
+        assert_eq!((path.as_str(), derived.0), ("a.txt", vec![("path", "tool_use.parameters")]));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::document::{self, Field};
 use super::entry::Entry;
 use super::history::Item;
 use super::replay::Replay;
+use super::short::{MARK, Short};
 use super::translate::{string, time, usage};
 use super::whole::{Format, text};
 use super::wire::{Call, FunctionCall, Glance, Json, Row, Thought};
@@ -21,6 +22,8 @@ pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1000;
 
 /// How long a title may be, in characters.
 const TITLE_LENGTH: usize = 200;
+/// How much of a text is looked at for a title, in bytes.
+const OPENING_LENGTH: usize = 16 * TITLE_LENGTH;
 
 /// The sums of one session file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -102,8 +105,21 @@ impl Digest {
 
 /// Takes the sums of a session file that is in memory.
 pub fn digest(text: &str) -> Digest {
+    if let Some(short) = Short::of(text) {
+        let mut replay = Replay::default();
+        replay.skim(short.text(), &mut |row, _| Brief::of_short(row, &short));
+        // What was skipped is told with its place, which is another one in the short text.
+        if replay.diagnostics.is_empty() {
+            return sum(&replay, Format::of(short.text()));
+        }
+    }
+    digest_whole(text)
+}
+
+/// The same, with every text read: what [`digest`] must agree with.
+pub(super) fn digest_whole(text: &str) -> Digest {
     let mut replay = Replay::default();
-    replay.skim(text, &mut Brief::new);
+    replay.skim(text, &mut |row, _| Brief::new(row));
     sum(&replay, Format::of(text))
 }
 
@@ -117,7 +133,7 @@ pub fn digest_lines(mut reader: impl BufRead) -> io::Result<Digest> {
             break;
         }
         let is_last = !bytes.ends_with(b"\n");
-        replay.line(&text(&bytes), number, is_last, &mut Brief::new);
+        replay.line(&text(&bytes), number, is_last, &mut |row, _| Brief::new(row));
     }
     Ok(sum(&replay, Format::Jsonl))
 }
@@ -137,7 +153,7 @@ pub fn digest_document(mut reader: impl BufRead) -> Digest {
     >| match field {
         Field::Message(raw) => {
             position += 1;
-            replay.message(raw.get(), position, &mut Brief::new);
+            replay.message(raw.get(), position, &mut |row, _| Brief::new(row));
         }
         Field::Head(key, raw) => head.push((key, raw)),
     });
@@ -188,8 +204,27 @@ impl Brief {
         self.listed.iter().chain(self.in_parts.iter().filter(move |call| !is_listed(call)))
     }
 
-    fn new<'a>(row: Row<'a, Glance<'a>>, json: &'a str) -> Self {
-        let entry = Entry::new(row, json);
+    /// The same out of a text from which long strings are missing. What a person wrote is the only one that is needed.
+    fn of_short<'a>(row: Row<'a, Glance<'a>>, short: &'a Short<'_>) -> Self {
+        let entry = Entry::new(row, "");
+        let is_marked = |content: Json<'a>| content.is_some_and(|raw| raw.get().contains(MARK));
+        let is_needed = entry.role() == Role::User && entry.content.words().contains(MARK)
+            || is_marked(entry.row.display_content);
+        if !is_needed {
+            return Self::of(&entry);
+        }
+        let whole = |json: Json<'a>| json.and_then(|raw| short.whole(raw));
+        let mut row = entry.row;
+        row.content = whole(row.content);
+        row.display_content = whole(row.display_content);
+        Self::new(row)
+    }
+
+    fn new<'a>(row: Row<'a, Glance<'a>>) -> Self {
+        Self::of(&Entry::new(row, ""))
+    }
+
+    fn of<'a>(entry: &Entry<'a, Glance<'a>>) -> Self {
         let answers = entry.content.parts().filter_map(|part| part.function_response.as_ref());
         let responses = answers.map(|response| string(response.id).map_or(0, hash)).collect();
         let words = entry.persons_words();
@@ -202,9 +237,9 @@ impl Brief {
             model: string(row.model).map(std::borrow::Cow::into_owned),
             usage: row.tokens.as_ref().filter(|tokens| tokens.read).map(usage),
             at: time(row.timestamp),
-            listed: listed(&entry),
-            in_parts: in_parts(&entry),
-            words: words.map(|words| title(&words)),
+            listed: listed(entry),
+            in_parts: in_parts(entry),
+            words: words.map(opening),
             responses,
         }
     }
@@ -253,10 +288,18 @@ fn hash(text: impl AsRef<str>) -> u64 {
     hasher.finish()
 }
 
+/// As much of a person's words as a title can need. Nobody reads more of it, and a prompt may be a whole file.
+fn opening(mut words: String) -> String {
+    if words.len() > OPENING_LENGTH {
+        words.truncate(words.floor_char_boundary(OPENING_LENGTH));
+        words.shrink_to_fit();
+    }
+    words
+}
+
 /// Words as a title: one line, of a bearable length.
 fn title(words: &str) -> String {
-    // Nobody reads more of it than this, and a prompt may be a whole file.
-    let begun: String = words.chars().take(4 * TITLE_LENGTH).collect();
+    let begun = words.get(..words.floor_char_boundary(OPENING_LENGTH)).unwrap_or(words);
     let mut line = begun.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = line.char_indices().nth(TITLE_LENGTH) {
         line.truncate(end);
@@ -275,9 +318,17 @@ impl Item for Brief {
         if self.model.is_none() {
             self.model.clone_from(&earlier.model);
         }
-        if self.listed.is_empty() {
-            self.listed.clone_from(&earlier.listed);
-        }
+        let is_listed = |call: &&Called| match call.id {
+            0 => !self.listed.is_empty(),
+            id => self.listed.iter().any(|mine| mine.id == id),
+        };
+        let lacking: Vec<Called> =
+            earlier.listed.iter().filter(|call| !is_listed(call)).cloned().collect();
+        self.listed.extend(lacking);
+        let is_mine = |call: &&Called| self.calls().any(|mine| mine.id == call.id);
+        let named = earlier.in_parts.iter().filter(|call| call.id != 0 && !is_mine(call));
+        let named: Vec<Called> = named.cloned().collect();
+        self.in_parts.extend(named);
     }
 
     /// The sums are over all that was ever written, so it does not matter which message continues which.
@@ -296,7 +347,7 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
     let newest = standing().filter(|brief| brief.usage.is_some()).last();
     let newest = newest.or_else(|| all().rfind(|brief| brief.usage.is_some()));
     let words = |mut briefs: Box<dyn Iterator<Item = &Brief> + '_>| {
-        briefs.find_map(|brief| brief.words.clone())
+        briefs.find_map(|brief| brief.words.as_deref().map(title))
     };
     let summary = replay.meta.summary.as_deref().map(title).filter(|summary| !summary.is_empty());
     Digest {

@@ -2,7 +2,7 @@
 
 use super::history::Item;
 use super::translate::string;
-use super::wire::{Call, Called, FunctionResponse, Json, Part, Row};
+use super::wire::{Call, Called, FunctionCall, FunctionResponse, Json, Part, Row};
 use crate::model::{Role, Text};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -23,6 +23,8 @@ pub(super) struct Entry<'a, C = Call<'a>> {
     pub(super) content: Content<'a>,
     /// The record, byte for byte.
     pub(super) original: &'a str,
+    /// Calls of which only the content of an earlier version tells.
+    pub(super) named: Vec<FunctionCall<'a>>,
     /// What was taken from an earlier version of the record.
     pub(super) restored: Vec<&'static str>,
 }
@@ -144,7 +146,7 @@ impl Part<'_> {
 impl<'a, C: Called<'a>> Entry<'a, C> {
     pub(super) fn new(row: Row<'a, C>, original: &'a str) -> Self {
         let content = Content::read(row.content);
-        Self { row, content, original, restored: Vec::new() }
+        Self { row, content, original, named: Vec::new(), restored: Vec::new() }
     }
 
     pub(super) fn role(&self) -> Role {
@@ -173,8 +175,13 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
     /// The ids of the calls in it, wherever they stand.
     pub(super) fn call_ids(&self) -> impl Iterator<Item = Cow<'a, str>> {
         let listed = self.row.tool_calls.items.iter().map(Called::id);
-        let in_parts = self.content.parts().filter_map(|part| part.function_call.as_ref());
-        listed.chain(in_parts.map(|call| call.id)).filter_map(string)
+        listed.chain(self.in_parts().map(|call| call.id)).filter_map(string)
+    }
+
+    /// The calls in the content, of earlier versions too.
+    pub(super) fn in_parts(&self) -> impl Iterator<Item = &FunctionCall<'a>> {
+        let own = self.content.parts().filter_map(|part| part.function_call.as_ref());
+        own.chain(&self.named)
     }
 
     /// True where nobody but the CLI has a part in a user's record.
@@ -193,6 +200,28 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
             Role::Assistant => true,
             Role::System => false,
         }
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// Takes over the calls of an earlier record that this one does not make. True where there were some.
+    fn carry_calls(&mut self, earlier: &Self) -> bool {
+        let listed = &self.row.tool_calls.items;
+        let is_listed = |call: &Call<'a>| match string(call.id) {
+            Some(id) => listed.iter().any(|mine| string(mine.id).as_ref() == Some(&id)),
+            None => !listed.is_empty(),
+        };
+        let lacking = earlier.row.tool_calls.items.iter().filter(|call| !is_listed(call));
+        let lacking: Vec<Call<'a>> = lacking.cloned().collect();
+        let took = !lacking.is_empty();
+        self.row.tool_calls.items.extend(lacking);
+        let mine: Vec<Cow<'a, str>> = self.call_ids().collect();
+        let is_new =
+            |call: &&FunctionCall<'a>| string(call.id).is_some_and(|id| !mine.contains(&id));
+        let named: Vec<FunctionCall<'a>> = earlier.in_parts().filter(is_new).cloned().collect();
+        let took = took || !named.is_empty();
+        self.named.extend(named);
+        took
     }
 }
 
@@ -229,18 +258,18 @@ impl Item for Entry<'_> {
         if self.role() != earlier.role() {
             return;
         }
+        let took_calls = self.carry_calls(earlier);
         let (row, old) = (&mut self.row, &earlier.row);
         let mut take = |lost: bool, had: bool, field: &'static str| {
             let take = lost && had;
             // Taken over once more, it is still the earlier record that has it.
-            if take || (earlier.restored.contains(&field) && lost) {
+            let is_restored = take || (earlier.restored.contains(&field) && lost);
+            if is_restored && !self.restored.contains(&field) {
                 self.restored.push(field);
             }
             take
         };
-        if take(row.tool_calls.items.is_empty(), !old.tool_calls.items.is_empty(), "tool_calls") {
-            row.tool_calls = old.tool_calls.clone();
-        }
+        take(took_calls, true, "tool_calls");
         if take(row.thoughts.items.is_empty(), !old.thoughts.items.is_empty(), "thoughts") {
             row.thoughts = old.thoughts.clone();
         }

@@ -231,7 +231,10 @@ impl<T: Item> Replay<T> {
                     row.set.and_then(|raw| Row::<C>::parse(raw.get()).ok()).unwrap_or_default();
                 self.meta.merge(&set);
                 match self.list(set.messages, number, keep) {
-                    Some(list) => {
+                    Some(mut list) => {
+                        for (id, item) in &mut list {
+                            self.carry_lost(id, item);
+                        }
                         let gone = self.history.replace(list);
                         self.gone(Rewrite::Checkpoint, gone)
                     }
@@ -257,9 +260,20 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    fn upsert(&mut self, id: String, item: T) {
-        self.lost.remove(&id);
+    fn upsert(&mut self, id: String, mut item: T) {
+        self.carry_lost(&id, &mut item);
         self.history.upsert(id, item);
+    }
+
+    /// A message that was dropped and comes back has what it had: a resume first writes an empty list, and then all
+    /// messages without their tokens, models and calls.
+    fn carry_lost(&mut self, id: &str, item: &mut T) {
+        if self.lost.is_empty() {
+            return;
+        }
+        if let Some(earlier) = self.lost.remove(id) {
+            item.carry(&earlier);
+        }
     }
 
     fn gone(&mut self, why: Rewrite, gone: Vec<(String, T)>) -> Change {

@@ -119,6 +119,11 @@ impl Guard {
         Ok(())
     }
 
+    /// True where there is no file any more.
+    pub fn is_gone(&self) -> bool {
+        !self.now().exists()
+    }
+
     /// A newer CLI that takes up a session of the old format goes on in a log beside it.
     fn now(&self) -> PathBuf {
         let log = self.file.with_extension("jsonl");

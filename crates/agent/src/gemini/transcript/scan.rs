@@ -101,7 +101,9 @@ impl Scan {
             if kind.is_symlink() && !self.is_ours(&path) {
                 continue;
             }
-            let Ok(metadata) = fs::metadata(&path) else { continue };
+            // Of an entry that is no link the file system knows more at once.
+            let metadata = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
+            let Ok(metadata) = metadata else { continue };
             if metadata.is_dir() && parent.is_none() {
                 let parent = entry.file_name().to_string_lossy().into_owned();
                 self.chats(&path, directory, Some(&parent));

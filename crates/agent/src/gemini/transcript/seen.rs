@@ -5,6 +5,7 @@ use super::history::Item;
 use super::translate::{self, Folded, string};
 use super::wire::{Call, Row};
 use crate::model::{Message, Role};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -27,20 +28,27 @@ mod holds {
     pub(super) const MODEL: u8 = 8;
 }
 
+/// A record of a message, with what it holds and the calls in it.
+#[derive(Debug, Clone)]
+struct Written {
+    place: Place,
+    holds: u8,
+    /// The calls in `toolCalls`.
+    listed: Vec<u64>,
+    /// All calls, those in the content too.
+    calls: Vec<u64>,
+}
+
 /// A message of a file that is followed.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     id: u64,
     role: Role,
     words: u64,
-    /// The records that the message is made of, oldest first, each with what it holds.
-    places: Vec<(Place, u8)>,
+    /// The records that the message is made of, oldest first.
+    records: Vec<Written>,
     /// The record that tells the time, where the newest does not: a copy under a new id is younger than the message.
     time: Option<Place>,
-    /// The calls in `toolCalls`.
-    listed: Vec<u64>,
-    /// The calls in the content.
-    in_parts: Vec<u64>,
     /// The calls that it answers.
     pub(super) answers: Vec<u64>,
 }
@@ -58,21 +66,19 @@ impl Seen {
             id: hash(string(row.id).unwrap_or_default()),
             role: entry.role(),
             words: hash(entry.content.words().trim()),
-            places: vec![(place, holds)],
+            records: vec![Written {
+                place,
+                holds,
+                listed: row
+                    .tool_calls
+                    .items
+                    .iter()
+                    .filter_map(|call| string(call.id))
+                    .map(hash)
+                    .collect(),
+                calls: entry.call_ids().map(hash).collect(),
+            }],
             time: None,
-            listed: row
-                .tool_calls
-                .items
-                .iter()
-                .filter_map(|call| string(call.id))
-                .map(hash)
-                .collect(),
-            in_parts: entry
-                .content
-                .parts()
-                .filter_map(|part| string(part.function_call.as_ref()?.id))
-                .map(hash)
-                .collect(),
             answers: entry
                 .content
                 .responses()
@@ -84,16 +90,16 @@ impl Seen {
 
     /// The place of the newest record.
     pub(super) fn place(&self) -> Option<&Place> {
-        self.places.last().map(|(place, _)| place)
+        self.records.last().map(|record| &record.place)
     }
 
-    /// The calls in it.
+    /// The calls in it, of its earlier records too.
     pub(super) fn calls(&self) -> impl Iterator<Item = u64> {
-        self.listed.iter().chain(&self.in_parts).copied()
+        self.records.iter().rev().flat_map(|record| &record.calls).copied()
     }
 
     fn holds(&self) -> u8 {
-        self.places.iter().fold(0, |all, (_, holds)| all | holds)
+        self.records.iter().fold(0, |all, record| all | record.holds)
     }
 
     /// The message, built again from its records, with the records before and after it that answer its calls; none
@@ -111,7 +117,7 @@ impl Seen {
         let before = texts(&mut answers.0.iter())?;
         let after = texts(&mut answers.1.iter())?;
         let time = texts(&mut self.time.iter())?;
-        let texts = texts(&mut self.places.iter().map(|(place, _)| place))?;
+        let texts = texts(&mut self.records.iter().map(|record| &record.place))?;
         let mut built: Option<Entry<'_>> = None;
         for text in &texts {
             let Ok(row) = Row::parse(text) else { continue };
@@ -151,19 +157,23 @@ impl Item for Seen {
         }
         // Of what this record lacks, the newest earlier record that has it speaks.
         let mut held = self.holds();
-        let mut places = std::mem::take(&mut self.places);
-        for (place, holds) in earlier.places.iter().rev() {
-            if *holds & !held != 0 {
-                places.insert(0, (place.clone(), *holds));
-                held |= holds;
+        let mut calls: HashSet<u64> = self.calls().collect();
+        let mut listed: HashSet<u64> =
+            self.records.iter().flat_map(|record| &record.listed).copied().collect();
+        let mut records = std::mem::take(&mut self.records);
+        for record in earlier.records.iter().rev() {
+            let has_more_calls = record.calls.iter().any(|call| !calls.contains(call))
+                || record.listed.iter().any(|call| !listed.contains(call));
+            if record.holds & !held != 0 || has_more_calls {
+                records.insert(0, record.clone());
+                held |= record.holds;
+                calls.extend(&record.calls);
+                listed.extend(&record.listed);
             }
         }
-        self.places = places;
+        self.records = records;
         if self.id != earlier.id || earlier.time.is_some() {
             self.time = earlier.time.clone().or_else(|| earlier.place().cloned());
-        }
-        if self.listed.is_empty() {
-            self.listed.clone_from(&earlier.listed);
         }
     }
 

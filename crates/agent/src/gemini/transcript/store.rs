@@ -102,7 +102,10 @@ pub fn list(
     };
     let mut sessions: Vec<Session> =
         groups(digested).into_iter().filter_map(|group| session(group, &mut project)).collect();
-    sessions.sort_by(|a, b| b.updated_at().cmp(&a.updated_at()).then_with(|| a.id.cmp(&b.id)));
+    sessions.sort_by(|a, b| {
+        let newest = b.updated_at().cmp(&a.updated_at());
+        newest.then_with(|| a.id.cmp(&b.id)).then_with(|| a.file.path.cmp(&b.file.path))
+    });
     Listing { sessions, problems }
 }
 
@@ -204,11 +207,11 @@ fn read_all(
 /// The digest of one file. Memory is bounded by its largest message, whatever its size.
 fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
     let mut open = fs::File::open(&file.path)?;
-    buffer.clear();
     if file.size <= AT_ONCE {
-        open.read_to_end(buffer)?;
-        return Ok(digest::digest(&text(buffer)));
+        let length = fill(&mut open, file.size, buffer)?;
+        return Ok(digest::digest(&text(buffer.get(..length).unwrap_or_default())));
     }
+    buffer.clear();
     open.by_ref().take(GLANCE).read_to_end(buffer)?;
     // The old format has its first line break at once. A first line that goes on for so long is a record.
     let is_log = memchr::memchr(b'\n', buffer).is_none();
@@ -218,6 +221,26 @@ fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
     match format {
         Format::Json => Ok(digest::digest_document(reader)),
         Format::Jsonl => digest::digest_lines(reader),
+    }
+}
+
+/// Reads a file into a buffer that never shrinks, and gives how much there was. Its size is known, so that the file
+/// system need not be asked again, as `read_to_end` would.
+fn fill(file: &mut fs::File, size: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let size = usize::try_from(size).unwrap_or(0);
+    let mut length = 0;
+    loop {
+        // One byte more than there should be, to see that nothing more has come.
+        let room = (length + 1).max(size + 1);
+        if buffer.len() < room {
+            buffer.resize(room.next_power_of_two(), 0);
+        }
+        match file.read(buffer.get_mut(length..).unwrap_or_default()) {
+            Ok(0) => return Ok(length),
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

@@ -127,7 +127,6 @@ impl Tail {
             })),
         }
         self.replay.diagnostics.clear();
-        self.replay.lost.clear();
     }
 
     /// Messages that were told of are no longer part of the conversation.

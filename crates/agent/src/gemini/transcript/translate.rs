@@ -62,8 +62,7 @@ fn calls_of<'e, 'a>(entry: &'e Entry<'a>) -> impl Iterator<Item = CallOf<'e, 'a>
             _ => string(listed.name) == string(call.name),
         })
     };
-    let in_parts = entry.content.parts().filter_map(|part| part.function_call.as_ref());
-    let in_parts = in_parts.filter(move |call| call.read && !known(call));
+    let in_parts = entry.in_parts().filter(move |call| call.read && !known(call));
     let listed = listed.iter().filter(|call| call.read);
     listed
         .map(|call| (call.id, call.name, call.args, Some(call)))

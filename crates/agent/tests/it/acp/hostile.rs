@@ -156,8 +156,8 @@ async fn a_reader_who_sleeps_slows_the_agent_and_nothing_is_lost() {
             _ => None,
         })
         .collect();
-    let all: String = (0..said).map(|number| format!("{number} ")).collect();
-    assert!(text.starts_with(&all), "what was said before is all there");
+    let all: Vec<String> = (0..said).map(|number| format!("{number} ")).collect();
+    assert!(text.starts_with(&all.concat()), "what was said before is all there");
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn a_cancel_that_nobody_hears_ends_the_turn_within_its_bound_and_the_sessi
     assert_eq!(refused.code, "stuck");
 }
 
-fn question(id: u64, options: Value) -> String {
+fn question(id: u64, options: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {
         "sessionId": "s",
         "toolCall": { "toolCallId": "run_shell_command-1", "kind": "execute", "title": "rm -rf /" },
@@ -227,7 +227,7 @@ async fn auto_is_once_whatever_is_listed_first_and_no_option_is_no_yes() {
     };
     let ((), (_agent, mut session)) = tokio::join!(player.opens("s"), client);
     let request = prompt(&session, &mut player).await;
-    player.says(&question(1, usual())).await;
+    player.says(&question(1, &usual())).await;
     let answer = player.hears().await.unwrap();
     assert_eq!(answer["result"]["outcome"]["optionId"], "proceed_once");
     for odd in [
@@ -236,7 +236,7 @@ async fn auto_is_once_whatever_is_listed_first_and_no_option_is_no_yes() {
         json!([{ "optionId": "x", "kind": "allow_always" }]),
         json!([5, null]),
     ] {
-        player.says(&question(2, odd)).await;
+        player.says(&question(2, &odd)).await;
         let answer = player.hears().await.unwrap();
         assert_eq!(answer["result"]["outcome"]["outcome"], "cancelled");
     }
@@ -256,7 +256,7 @@ async fn auto_is_once_whatever_is_listed_first_and_no_option_is_no_yes() {
 async fn the_first_answer_wins_and_the_second_is_told_what_holds() {
     let (mut player, _agent, mut session) = stage().await;
     let request = prompt(&session, &mut player).await;
-    player.says(&question(7, usual())).await;
+    player.says(&question(7, &usual())).await;
     loop {
         let event = session.next().await.unwrap();
         if let EventKind::Asked(question) = &event.kind {
@@ -290,14 +290,14 @@ async fn the_first_answer_wins_and_the_second_is_told_what_holds() {
 async fn a_cancel_answers_open_questions_first() {
     let (mut player, _agent, mut session) = stage().await;
     let request = prompt(&session, &mut player).await;
-    player.says(&question(7, usual())).await;
+    player.says(&question(7, &usual())).await;
     while !matches!(session.next().await.unwrap().kind, EventKind::Asked(_)) {}
     session.control().cancel().await.unwrap();
     let first = player.hears().await.unwrap();
     assert_eq!(first["result"]["outcome"]["outcome"], "cancelled");
     assert_eq!(player.hears().await.unwrap()["method"], "session/cancel");
     // An agent that asks once more gets the same answer.
-    player.says(&question(8, usual())).await;
+    player.says(&question(8, &usual())).await;
     assert_eq!(player.hears().await.unwrap()["result"]["outcome"]["outcome"], "cancelled");
     player.answers(&request, json!({ "stopReason": "cancelled" })).await;
     let events = turn(&mut session).await;

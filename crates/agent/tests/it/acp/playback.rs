@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 /// What a recorder did that this client never does: an empty prompt, a prompt without parameters, a second prompt while
 /// the first one runs, a line of garbage, a mode or a session that is not there, files offered and refused in odd ways.
-const NEVER: [&str; 16] = [
+const NEVER: [&str; 19] = [
+    // A question is left unanswered, and the turn goes on: here that is a cancel of the turn.
+    "permission_cancelled",
     "prompt_empty",
     "prompt_empty_first",
     "prompt_noparams",
@@ -28,6 +30,9 @@ const NEVER: [&str; 16] = [
     "fs_client",
     "fs_client_enoent",
     "content_blocks",
+    "odd_calls",
+    // Two at once are heard one after the other here; the real CLI is tried with two in `pollux-e2e`.
+    "two_sessions",
     "_initialize",
     // It asks for a mode where none is offered.
     "0.16.0/plan_mode",
@@ -49,7 +54,7 @@ fn lines(path: &Path) -> Vec<Line> {
 
 #[tokio::test]
 async fn every_recorded_conversation_can_be_had_again() {
-    let mut played = 0;
+    let (mut played, mut wrong) = (0, Vec::new());
     for version in ["0.16.0", "0.34.0", "0.47.0", "0.61.0"] {
         let files = fs::read_dir(recordings().join(version).join("acp")).unwrap();
         for file in files {
@@ -58,29 +63,53 @@ async fn every_recorded_conversation_can_be_had_again() {
             let recording = lines(&path);
             let whole = format!("{version}/{name}");
             let never = |what: &&str| **what == name || **what == whole;
-            if NEVER.iter().any(|what| never(&what)) || !begins(&recording) {
+            if NEVER.iter().any(never) || !begins(&recording) {
                 continue;
             }
             played += 1;
-            let events = play(&recording).await;
+            let (events, whole) = play(&recording).await;
             let text = fs::read_to_string(&path).unwrap();
             let expected = recorded(&text, Arc::new(Quirks::default()));
             let (had, wanted) = (told(&events), told(&expected));
-            assert_eq!(had, wanted, "{version} {name}");
+            let alike = if whole { had == wanted } else { wanted.starts_with(&had) };
+            if !alike {
+                wrong.push(format!("{version} {name}:\n{had}\n\ninstead of\n\n{wanted}"));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(played > 100, "only {played} conversations were played");
 }
 
 /// Some recordings are the middle of a process that served many scenarios.
 fn begins(recording: &[Line]) -> bool {
+    let ours = |line: &Line| {
+        let method = line.message["method"].as_str();
+        !line.out || method.is_none_or(|method| SAID.contains(&method))
+    };
     recording.first().is_some_and(|line| line.message["method"] == "initialize")
+        && recording.iter().all(ours)
 }
+
+/// All that this client says. The recorder also tried methods that no version has.
+const SAID: [&str; 8] = [
+    "initialize",
+    "initialized",
+    "authenticate",
+    "session/new",
+    "session/load",
+    "session/prompt",
+    "session/cancel",
+    "session/set_mode",
+];
 
 /// What both ways of reading tell alike: not how long it took, nor how the session stands for whoever holds it.
 fn told(events: &[Event<'_>]) -> String {
     let told = events.iter().filter(|event| !is_own(event)).cloned().map(|mut event| {
         event.derived = None;
+        if let EventKind::SessionChanged(change) = &mut event.kind {
+            change.status = None;
+        }
         if let EventKind::TurnEnded { duration_ms, error, .. } = &mut event.kind {
             *duration_ms = None;
             if let Some(error) = error {
@@ -113,7 +142,9 @@ struct Client {
     events: Vec<Event<'static>>,
 }
 
-async fn play(recording: &[Line]) -> Vec<Event<'static>> {
+/// The events of a conversation that is had again; false where the recorder went on with a session that had not been
+/// opened, which cannot be done here.
+async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
     let (player, ours) = pipe();
     let script = as_we_do(recording);
     let mut task = tokio::task::JoinSet::new();
@@ -121,12 +152,26 @@ async fn play(recording: &[Line]) -> Vec<Event<'static>> {
     let mut client = Client { agent: None, sessions: HashMap::new(), events: Vec::new() };
     let mut ours = Some(ours);
     for (at, (out, message)) in script.iter().enumerate() {
+        let id = message["params"]["sessionId"].as_str();
+        let of_session = ["session/prompt", "session/cancel", "session/set_mode"];
+        let of_session = message["method"].as_str().is_some_and(|it| of_session.contains(&it));
+        if *out && of_session && id.is_none_or(|id| !client.sessions.contains_key(id)) {
+            return (client.events, false);
+        }
         if *out {
             client.does(message, &script[..at], &script[at + 1..], &mut ours).await;
         }
     }
-    drop(client.agent);
-    client.events
+    client.agent.unwrap().close().await;
+    // Of a session that had no prompt nothing was heard yet.
+    if client.events.is_empty() {
+        for (_, mut session) in client.sessions {
+            while let Some(event) = session.next().await {
+                client.events.push(event);
+            }
+        }
+    }
+    (client.events, true)
 }
 
 /// The script as this client does it: open questions are answered before a cancel, and where nothing is to be cancelled
@@ -211,7 +256,8 @@ impl Client {
                     .filter_map(|block| block["text"].as_str())
                     .collect();
                 let session = self.sessions.get_mut(&id).unwrap();
-                session.control().prompt(Prompt::text(words.join("\n"))).await.unwrap();
+                let prompted = session.control().prompt(Prompt::text(words.join("\n"))).await;
+                prompted.unwrap_or_else(|error| panic!("{message}: {error}"));
                 self.listen(&id, message, after).await;
             }
             Some("session/set_mode") => {
@@ -223,6 +269,8 @@ impl Client {
                 let prompt = before.iter().rev().find(|(_, m)| m["method"] == "session/prompt");
                 self.listen(&id, &prompt.unwrap().1, after).await;
             }
+            // The client says it by itself.
+            Some("initialized") => {}
             Some(other) => panic!("the recorder said {other}"),
             None => self.answers(message, before, after).await,
         }
@@ -238,7 +286,9 @@ impl Client {
         let asked =
             before.iter().filter(|(out, m)| !out && m["method"] == "session/request_permission");
         let asked: Vec<&Value> = asked.map(|(_, m)| m).collect();
-        let request = asked.iter().rev().find(|m| m["id"] == message["id"]).unwrap();
+        let Some(request) = asked.iter().rev().find(|m| m["id"] == message["id"]) else {
+            panic!("nobody asked for {message}");
+        };
         let id = request["params"]["sessionId"].as_str().unwrap().to_owned();
         let of = asked.iter().filter(|m| m["params"]["sessionId"] == id.as_str());
         let number = of.take_while(|m| m["id"] != message["id"]).count() + 1;
@@ -259,10 +309,10 @@ impl Client {
         let ends = until.iter().any(|(_, m)| m["id"] == prompt["id"] && m.get("method").is_none());
         let asks =
             until.iter().filter(|(_, m)| m["method"] == "session/request_permission").count();
-        let updates = until
-            .iter()
-            .filter(|(_, m)| m["params"]["update"]["sessionUpdate"] == "agent_message_chunk")
-            .count();
+        let grew = ["agent_message_chunk", "agent_thought_chunk"];
+        let kind = |m: &Value| m["params"]["update"]["sessionUpdate"].as_str().map(str::to_owned);
+        let grows = |m: &Value| kind(m).is_some_and(|kind| grew.contains(&kind.as_str()));
+        let updates = until.iter().filter(|(_, m)| grows(m)).count();
         let session = self.sessions.get_mut(id).unwrap();
         let (mut asked, mut heard) = (0, 0);
         while ends || asked < asks || (asks == 0 && heard < updates) {

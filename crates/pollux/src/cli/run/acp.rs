@@ -137,7 +137,10 @@ pub(super) async fn drive(
             output.end(outcome)?;
         }
         let outcome = turn(here, words, &mut talk, &mut signals, output).await?;
-        let over = outcome.error.as_ref().is_some_and(|error| GONE.contains(&error.code));
+        // A turn that was left in its middle has no session: nothing more can be said there.
+        let left = outcome.session_id.is_none();
+        let gone = outcome.error.as_ref().is_some_and(|error| GONE.contains(&error.code));
+        let over = left || gone;
         last = Some(outcome);
         if over {
             break;
@@ -181,7 +184,7 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
     }
     order = args.extra_arg.iter().fold(order, Gemini::extra_arg);
     if let Some(wanted) = &args.resume {
-        order = order.resume(resume::find(wanted, cwd, &config)?);
+        order = order.resume(resume::find(wanted, cwd, &config, &cli)?);
     }
     Ok(order.start().await.map(|live| Talk::Gemini(Box::new(live))))
 }

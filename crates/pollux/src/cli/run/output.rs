@@ -78,6 +78,15 @@ impl Output {
         }
     }
 
+    /// A remark for the person who waits, on a line of its own.
+    pub(super) fn remark(&mut self, text: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Text(words) => words.aside(text)?,
+            _ => report::quiet(text),
+        }
+        Ok(())
+    }
+
     pub(super) fn end(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
         match self {
             Self::Text(words) => words.end(outcome)?,
@@ -223,7 +232,7 @@ fn ended(status: Status, meaning: Option<&Meaning>, error: Option<&Text<'_>>) ->
         }
         (_, Some(Meaning::Command { exit_code: Some(code), output, .. })) => {
             let mark = if *code == 0 { '✓' } else { '✗' };
-            let lines = output.as_deref().map_or(0, |output| output.lines().count());
+            let lines = output.as_ref().map_or(0, |output| output.to_str().lines().count());
             format!("{mark} exit {code} · {}", human::count(lines as u64, "line"))
         }
         (_, Some(Meaning::Mutation { diff: Some(diff), .. })) => {

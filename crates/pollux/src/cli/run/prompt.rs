@@ -10,7 +10,7 @@ use std::time::Duration;
 const LONGEST: usize = 8 << 20;
 
 /// The prompt: the argument, stdin, or both.
-pub(super) fn read(argument: Option<&str>) -> anyhow::Result<String> {
+pub(in crate::cli) fn read(argument: Option<&str>) -> anyhow::Result<String> {
     let wants_stdin = matches!(argument, None | Some("-"));
     let words = argument.filter(|argument| *argument != "-").unwrap_or_default();
     if report::stdin_is_a_person() {
@@ -56,13 +56,13 @@ pub(super) async fn next() -> anyhow::Result<Option<String>> {
 }
 
 /// Nobody has said anything.
-pub(super) fn none() -> anyhow::Error {
+pub(in crate::cli) fn none() -> anyhow::Error {
     let hint = "give it as an argument, or on stdin";
     refused("no_prompt", "there is no prompt".to_owned(), hint)
 }
 
 /// A file that is there.
-pub(super) fn attached(path: &Path) -> anyhow::Result<PathBuf> {
+pub(in crate::cli) fn attached(path: &Path) -> anyhow::Result<PathBuf> {
     path.canonicalize().map_err(|error| {
         let message = format!("cannot attach {}: {error}", path.display());
         refused("no_file", message, "name a file that is there")
@@ -87,7 +87,7 @@ pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// `NAME=VALUE`.
-pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+pub(in crate::cli) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("a variable is written NAME=VALUE".to_owned()),

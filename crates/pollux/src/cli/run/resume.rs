@@ -16,7 +16,7 @@ use std::path::Path;
 const CLASHES: Version = Version::new(0, 39, 0);
 
 /// The session that is meant by an id, the beginning of one, or `latest` of this project.
-pub(super) fn find(wanted: &str, cwd: &Path, config: &Config) -> anyhow::Result<Resume> {
+pub(super) fn find(wanted: &str, cwd: &Path, config: &Config, cli: &Cli) -> anyhow::Result<Resume> {
     let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
     let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
     let session = catalog.find(wanted)?;
@@ -28,7 +28,8 @@ pub(super) fn find(wanted: &str, cwd: &Path, config: &Config) -> anyhow::Result<
     // A stub of an earlier resume would have the next start delete the session.
     rescue(session, &aside)?;
     let resume = Resume { id: session.id.clone(), file: session.file.path.clone(), aside };
-    if Guard::new(&resume.file, &resume.aside)?.is_of_this_minute() {
+    let guard = Guard::new(&resume.file, &resume.aside)?;
+    if cli.at_least(CLASHES) && guard.is_of_this_minute() {
         report::quiet(
             "the session was made in this very minute; going on with it now would damage it: waiting",
         );
@@ -38,20 +39,20 @@ pub(super) fn find(wanted: &str, cwd: &Path, config: &Config) -> anyhow::Result<
 
 /// A session that is gone on with headless.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) resume: Resume,
+pub(in crate::cli) struct Kept {
+    pub(in crate::cli) resume: Resume,
     guard: Guard,
 }
 
 impl Kept {
     /// Finds the session, and keeps a copy of it.
-    pub(super) async fn new(
+    pub(in crate::cli) async fn new(
         wanted: &str,
         cwd: &Path,
         config: &Config,
         cli: &Cli,
     ) -> anyhow::Result<Self> {
-        let resume = find(wanted, cwd, config)?;
+        let resume = find(wanted, cwd, config, cli)?;
         let guard = Guard::new(&resume.file, &resume.aside)?;
         if cli.at_least(CLASHES) {
             guard.wait().await;
@@ -60,7 +61,7 @@ impl Kept {
     }
 
     /// The run is over: takes away what would make the next start of the CLI delete the session.
-    pub(super) fn settle(&self) {
+    pub(in crate::cli) fn settle(&self) {
         if let Err(error) = self.guard.move_stubs() {
             let advice = format!("`pollux sessions rescue {}`", self.resume.id);
             report::warn(&format!("the session is at risk ({error}): {advice}"));

@@ -1,39 +1,30 @@
-//! `pollux answer`.
+//! `pollux answer` for sessions of the daemon.
 
-use super::change::told;
-use crate::cli::complete::ids;
+use super::change::order;
 use crate::client::Client;
-use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use crate::trouble::Trouble;
-use clap_complete::ArgValueCompleter;
 use pollux_agent::session::Command;
 use serde::Deserialize;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-/// Answer a question
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Without a choice the open question is shown with what can be answered. A choice is an id, the number \
-    of an option, or `yes`, `no` and `always` where it is plain what they mean."
-)]
-pub(crate) struct Answer {
+/// What somebody answers; without a choice the question is shown.
+#[derive(Debug)]
+pub(crate) struct Given {
     /// The session: its id, the beginning of it, or `latest`
-    #[arg(add = ArgValueCompleter::new(ids))]
-    session: String,
-    /// What to answer
-    choice: Option<String>,
-    /// The question, where there are several
-    #[arg(long, value_name = "ID")]
-    question: Option<String>,
-    /// What to say with it
-    #[arg(long)]
-    reason: Option<String>,
-    /// One object
-    #[arg(long)]
-    json: bool,
+    pub session: String,
+    /// An id, the number of an option, `yes`, `no` or `always`.
+    pub choice: Option<String>,
+    /// The question, where there are several.
+    pub question: Option<String>,
+    /// What to say with it.
+    pub reason: Option<String>,
+    /// Wait for the next rest.
+    pub wait: bool,
+    /// One object.
+    pub json: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -50,8 +41,7 @@ struct Offered {
     effect: String,
 }
 
-pub(super) async fn run(args: Answer, config: &Config) -> anyhow::Result<ExitCode> {
-    let client = Client::connect(config).await?;
+pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode> {
     let summary = client.session(&args.session).await?;
     let mut open = Vec::new();
     for question in &summary.questions {
@@ -75,8 +65,7 @@ pub(super) async fn run(args: Answer, config: &Config) -> anyhow::Result<ExitCod
         reason: args.reason,
         shown: Some(shown.clone()),
     };
-    told(&client.command(&summary.id, command).await?, args.json)?;
-    Ok(ExitCode::SUCCESS)
+    order(client, &summary.id, command, args.wait, args.json).await
 }
 
 fn which(open: &[(Asked, String)]) -> anyhow::Error {

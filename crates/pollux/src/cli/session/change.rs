@@ -1,168 +1,43 @@
-//! Commands that change something: new, send, interrupt, mode, model, queue, stop.
+//! Orders for sessions of the daemon: new, send, interrupt, mode, model, stop; and the queue.
 
 use super::waiting;
-use crate::api::{Begin, Driver};
+use crate::api::Begin;
 use crate::cli::complete::ids;
-use crate::cli::run::mode as parse_mode;
 use crate::client::Client;
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use clap_complete::ArgValueCompleter;
-use pollux_agent::model::Mode as AgentMode;
 use pollux_agent::session::{Command, Done, Outcome, Queued, Reply};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Begin a session, or go on with one whose agent is gone
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  pollux new \"fix the tests\"\n  pollux new --driver acp --mode auto-edit --cwd ~/app\n  \
-    pollux new --resume 1f3a \"and now the docs\""
-)]
-pub(crate) struct New {
-    /// The first prompt
-    prompt: Option<String>,
-    /// How the agent is driven
-    #[arg(long)]
-    driver: Option<Driver>,
-    /// What the agent may do without asking: default, auto-edit, yolo, plan
-    #[arg(long, value_parser = parse_mode)]
-    mode: Option<AgentMode>,
-    /// The model
-    #[arg(long, short)]
-    model: Option<String>,
-    /// Where the agent works
-    #[arg(long, value_name = "DIR")]
-    cwd: Option<PathBuf>,
-    /// Go on with this session
-    #[arg(long, value_name = "ID")]
-    resume: Option<String>,
-    /// Wait until the agent has nothing more to do, or asks
-    #[arg(long)]
+/// Begins a session, and waits for its first rest where that is wanted.
+pub(crate) async fn begin(
+    client: &Client,
+    begin: &Begin,
     wait: bool,
-    /// One object
-    #[arg(long)]
     json: bool,
-}
-
-pub(super) async fn new(args: New, config: &Config) -> anyhow::Result<ExitCode> {
-    let client = Client::connect(config).await?;
-    let cwd = args.cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
-    let resume = match args.resume {
-        Some(id) => Some(client.session(&id).await?.id),
-        None => None,
-    };
-    let begin = Begin {
-        client_id: Some(uuid::Uuid::new_v4().to_string()),
-        cwd,
-        driver: args.driver,
-        mode: args.mode,
-        model: args.model,
-        resume,
-        prompt: args.prompt,
-    };
-    let summary = client.begin(&begin).await?;
-    if args.json {
+) -> anyhow::Result<ExitCode> {
+    let summary = client.begin(begin).await?;
+    if json {
         report::json(&summary)?;
     } else {
         report::text(&format!("{}\n", summary.id))?;
     }
-    if args.wait { waiting::until_idle(&client, &summary.id).await } else { Ok(ExitCode::SUCCESS) }
+    if wait { waiting::until_idle(client, &summary.id).await } else { Ok(ExitCode::SUCCESS) }
 }
 
-/// Send a prompt; while the agent works it waits its turn
-#[derive(Debug, clap::Args)]
-pub(crate) struct Send {
-    /// The session: its id, the beginning of it, or `latest`
-    #[arg(add = ArgValueCompleter::new(ids))]
-    session: String,
-    /// The prompt
-    prompt: String,
-    /// Wait until the agent has nothing more to do, or asks
-    #[arg(long)]
+/// Gives a session a command, and waits for its next rest where that is wanted.
+pub(crate) async fn order(
+    client: &Client,
+    session: &str,
+    command: Command,
     wait: bool,
-    /// One object
-    #[arg(long)]
     json: bool,
-}
-
-pub(super) async fn send(args: Send, config: &Config) -> anyhow::Result<ExitCode> {
-    let client = Client::connect(config).await?;
-    let session = client.session(&args.session).await?.id;
-    let reply = client.command(&session, Command::Prompt { text: args.prompt }).await?;
-    told(&reply, args.json)?;
-    if args.wait { waiting::until_idle(&client, &session).await } else { Ok(ExitCode::SUCCESS) }
-}
-
-/// Stop the turn
-#[derive(Debug, clap::Args)]
-pub(crate) struct Interrupt {
-    /// The session: its id, the beginning of it, or `latest`
-    #[arg(add = ArgValueCompleter::new(ids))]
-    session: String,
-    /// One object
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) async fn interrupt(args: Interrupt, config: &Config) -> anyhow::Result<ExitCode> {
-    simple(&args.session, Command::Interrupt, args.json, config).await
-}
-
-/// Another mode
-#[derive(Debug, clap::Args)]
-pub(crate) struct Mode {
-    /// The session: its id, the beginning of it, or `latest`
-    #[arg(add = ArgValueCompleter::new(ids))]
-    session: String,
-    /// default, auto-edit, yolo, plan
-    #[arg(value_name = "MODE", value_parser = parse_mode)]
-    to: AgentMode,
-    /// Only for so many minutes; then the mode before comes back
-    #[arg(long, value_name = "N")]
-    minutes: Option<u32>,
-    /// One object
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) async fn mode(args: Mode, config: &Config) -> anyhow::Result<ExitCode> {
-    let seconds = args.minutes.map(|minutes| minutes.saturating_mul(60));
-    simple(&args.session, Command::Mode { mode: args.to, seconds }, args.json, config).await
-}
-
-/// Another model
-#[derive(Debug, clap::Args)]
-pub(crate) struct Model {
-    /// The session: its id, the beginning of it, or `latest`
-    #[arg(add = ArgValueCompleter::new(ids))]
-    session: String,
-    /// Which one
-    #[arg(value_name = "MODEL")]
-    to: String,
-    /// One object
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) async fn model(args: Model, config: &Config) -> anyhow::Result<ExitCode> {
-    simple(&args.session, Command::Model { model: args.to }, args.json, config).await
-}
-
-/// End the agent; what was said stays
-#[derive(Debug, clap::Args)]
-pub(crate) struct Stop {
-    /// The session: its id, the beginning of it, or `latest`
-    #[arg(add = ArgValueCompleter::new(ids))]
-    session: String,
-    /// One object
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) async fn stop(args: Stop, config: &Config) -> anyhow::Result<ExitCode> {
-    simple(&args.session, Command::Stop, args.json, config).await
+) -> anyhow::Result<ExitCode> {
+    let session = client.session(session).await?.id;
+    told(&client.command(&session, command).await?, json)?;
+    if wait { waiting::until_idle(client, &session).await } else { Ok(ExitCode::SUCCESS) }
 }
 
 /// The prompts that wait: list them, change one, take one back, go on
@@ -195,28 +70,17 @@ pub(super) async fn queue(args: Queue, config: &Config) -> anyhow::Result<ExitCo
         _ if args.go_on => Some(Command::Continue),
         _ => None,
     };
+    let client = Client::connect(config).await?;
     if let Some(command) = command {
-        return simple(&args.session, command, args.json, config).await;
+        return order(&client, &args.session, command, false, args.json).await;
     }
-    let queue = Client::connect(config).await?.session(&args.session).await?.queue;
+    let queue = client.session(&args.session).await?.queue;
     if args.json {
         report::json(&queue)?;
     } else {
         let line = |queued: &Queued| format!("{}  {}\n", queued.id, clean(&queued.text));
         report::text(&queue.iter().map(line).collect::<String>())?;
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-async fn simple(
-    session: &str,
-    command: Command,
-    json: bool,
-    config: &Config,
-) -> anyhow::Result<ExitCode> {
-    let client = Client::connect(config).await?;
-    let session = client.session(session).await?.id;
-    told(&client.command(&session, command).await?, json)?;
     Ok(ExitCode::SUCCESS)
 }
 

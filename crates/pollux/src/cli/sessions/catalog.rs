@@ -145,7 +145,7 @@ impl Bar {
             return;
         }
         let bar = self.bar.get_or_init(|| {
-            let style = ProgressStyle::with_template("reading sessions {bar:30} {pos}/{len}");
+            let style = ProgressStyle::with_template("reading sessions {wide_bar} {pos}/{len}");
             ProgressBar::new(total as u64)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });

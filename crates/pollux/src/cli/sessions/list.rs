@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::report;
 use crate::report::human::{ago, count, now, short};
 use crate::report::table::{Align, Cell, Table};
+use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
 use pollux_agent::gemini::transcript::Format;
 use pollux_agent::gemini::transcript::store::{Kind, Risk, Session};
@@ -77,11 +78,18 @@ pub(super) fn run(args: &List, config: &Config) -> anyhow::Result<ExitCode> {
     if args.json {
         report::json(&shown.iter().map(|session| entry(session)).collect::<Vec<_>>())?;
     } else if shown.is_empty() && args.limit != Some(0) {
-        return Err(catalog.nothing());
+        return Err(args.project.as_deref().map_or_else(|| catalog.nothing(), nothing_of));
     } else {
         table(&shown, catalog.sessions.len())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// There are no sessions of a project.
+fn nothing_of(project: &Path) -> anyhow::Error {
+    let message = format!("there are no sessions of the project {}", project.display());
+    let hint = "`pollux sessions list` shows those of all projects, `--all` those with nothing said in them";
+    Trouble::refused("no_sessions", message).hint(hint).into()
 }
 
 fn entry(session: &Session) -> Entry<'_> {
@@ -120,7 +128,8 @@ fn table(sessions: &[&Session], all: usize) -> anyhow::Result<()> {
         ("model", Align::Flexible),
         ("tokens", Align::Right),
         ("updated", Align::Left),
-    ]);
+    ])
+    .less_needed(&["project", "model", "messages", "tokens"]);
     let now = now();
     for session in sessions {
         let title = session.digest.title().unwrap_or("(nothing said)");

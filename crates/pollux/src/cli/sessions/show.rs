@@ -124,7 +124,9 @@ impl Found {
             return Ok(Self { path: path.to_path_buf(), session: None });
         }
         if wanted.contains('/') || path.extension().is_some() {
-            let trouble = Trouble::refused("no_such_file", format!("there is no file {wanted}"));
+            let what =
+                if path.is_dir() { "is a directory, not a session" } else { "does not exist" };
+            let trouble = Trouble::refused("no_such_file", format!("{wanted} {what}"));
             return Err(trouble
                 .hint("name a session file, or a session by its id: `pollux sessions list`")
                 .into());

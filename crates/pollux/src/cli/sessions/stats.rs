@@ -270,7 +270,8 @@ fn token_table(name: &'static str, report: &Report) -> Table {
         ("tool", Align::Right),
         ("total", Align::Right),
         ("", Align::Spare),
-    ]);
+    ])
+    .less_needed(&["tool", "thoughts", "cached", "answers", "sessions"]);
     let largest = report.rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for keyed in &report.rows {
         table.row(token_row(&keyed.key, &keyed.row, largest, Style::new()));
@@ -303,7 +304,8 @@ fn tool_table(rows: &[Keyed]) -> Table {
         ("failed", Align::Right),
         ("cancelled", Align::Right),
         ("", Align::Spare),
-    ]);
+    ])
+    .less_needed(&["sessions", "cancelled"]);
     let largest = rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for Keyed { key, row } in rows {
         table.row(vec![

@@ -36,7 +36,8 @@ pub(super) struct Turn {
 impl Turn {
     fn end(&self) -> End<'_> {
         match (self.stopping, &self.answer) {
-            (Some((reason, _)), _) => End::Stopped(reason),
+            (Some((reason, _)), Some((Ok(answer), _))) => End::Stopped(reason, Some(answer)),
+            (Some((reason, _)), _) => End::Stopped(reason, None),
             (None, Some((Ok(answer), _))) => End::Answered(answer),
             (None, Some((Err(failure), _))) => End::Failed(failure),
             (None, None) => End::Gone,

@@ -3,17 +3,15 @@
 use super::super::failure::{End, failure};
 use super::super::fuse::Done;
 use super::super::lines::Lines;
+use super::super::object;
 use super::super::place::Place;
 use super::super::whole::turn_ended;
 use super::super::{Fusion, Translator};
 use super::Outcome;
-use crate::gemini::loose::loose_object;
-use crate::gemini::transcript::string;
 use crate::model::{
     Event, EventKind, Level, Message, Role, Scope, Source, StopReason, Text, Usage,
 };
 use crate::process::Child;
-use serde_json::value::RawValue;
 use std::process::ExitStatus;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, BufReader};
@@ -98,7 +96,7 @@ impl Work {
                 () = sleep_until(over), if read.stopped.is_none() => {
                     Woke::Stop(StopReason::Timeout)
                 }
-                _ = look.tick() => Woke::Look,
+                _ = look.tick(), if self.place.is_known() => Woke::Look,
             };
             match woke {
                 Woke::Line(Some(line)) => {
@@ -274,39 +272,10 @@ impl Work {
         }
         let waited = tokio::time::timeout(self.grace + CLOSED, self.child.wait()).await;
         read.status = waited.ok().and_then(Result::ok);
-        for line in as_lines(&String::from_utf8_lossy(&bytes)) {
+        for line in object::lines(&String::from_utf8_lossy(&bytes)) {
             self.line(&line, read).await;
         }
     }
-}
-
-loose_object! {
-    /// What `--output-format json` prints.
-    Object {
-        "session_id" => session_id: Option<&'a RawValue>,
-        "response" => response: Option<&'a RawValue>,
-    }
-}
-
-/// The one object of a CLI that cannot stream, as the lines that one which can would have printed.
-fn as_lines(text: &str) -> Vec<String> {
-    let start = text.find('{').unwrap_or(text.len());
-    let object: Object<'_> = text
-        .get(start..)
-        .and_then(|json| serde_json::Deserializer::from_str(json).into_iter().next()?.ok())
-        .unwrap_or_default();
-    if !object.read {
-        return text.lines().map(str::to_owned).collect();
-    }
-    let mut lines = Vec::new();
-    if let Some(id) = string(object.session_id) {
-        lines.push(serde_json::json!({ "type": "init", "session_id": id }).to_string());
-    }
-    let Some(response) = string(object.response) else { return lines };
-    let line = serde_json::json!({ "type": "message", "role": "assistant", "content": response });
-    lines.push(line.to_string());
-    lines.push(r#"{"type":"result","status":"success"}"#.to_owned());
-    lines
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,0 +1,98 @@
+//! Hooks as one extension of the CLI: it runs in folders that are not trusted too, and no file of the user is changed.
+
+use super::settings::replace;
+use super::{EVENTS, NAME, TIMEOUT_MS, command};
+use serde_json::{Map, Value, json};
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What the extension says of itself, by which it is known as ours.
+const DESCRIPTION: &str =
+    "Tells Pollux when sessions, turns and tools begin and end. Made by `pollux hooks install`.";
+
+/// Our extension in a Gemini directory.
+#[derive(Debug, Clone)]
+pub struct Extension {
+    directory: PathBuf,
+}
+
+impl Extension {
+    /// The extension in `gemini`, which is `~/.gemini`.
+    pub fn new(gemini: &Path) -> Self {
+        Self { directory: gemini.join("extensions").join(NAME) }
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The command of its hooks, where it is installed.
+    pub fn installed(&self) -> Option<String> {
+        if !self.is_ours() {
+            return None;
+        }
+        let text = fs::read_to_string(self.directory.join("hooks/hooks.json")).ok()?;
+        let hooks: Value = serde_json::from_str(&text).ok()?;
+        let hook = &hooks["hooks"][EVENTS.first()?][0]["hooks"][0];
+        Some(hook["command"].as_str()?.to_owned())
+    }
+
+    /// Writes it, or brings it up to date. A directory of the same name that is not ours is an error.
+    pub fn install(&self, program: &str, version: &str) -> io::Result<bool> {
+        if self.directory.exists() && !self.is_ours() {
+            let why = "an extension of this name is there, and it is not ours";
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
+        let hooks = self.directory.join("hooks/hooks.json");
+        let manifest = self.directory.join("gemini-extension.json");
+        fs::create_dir_all(self.directory.join("hooks"))?;
+        // The manifest last: a directory without one is no extension.
+        let changed = put(&hooks, &hooks_file(program))?;
+        Ok(put(&manifest, &manifest_file(version))? || changed)
+    }
+
+    /// Removes it; false where it was not there.
+    pub fn uninstall(&self) -> io::Result<bool> {
+        if !self.is_ours() {
+            return Ok(false);
+        }
+        fs::remove_dir_all(&self.directory)?;
+        Ok(true)
+    }
+
+    fn is_ours(&self) -> bool {
+        let text =
+            fs::read_to_string(self.directory.join("gemini-extension.json")).unwrap_or_default();
+        let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
+        manifest["name"] == NAME && manifest["description"] == DESCRIPTION
+    }
+}
+
+fn manifest_file(version: &str) -> Value {
+    json!({ "name": NAME, "version": version, "description": DESCRIPTION })
+}
+
+fn hooks_file(program: &str) -> Value {
+    let group = |event: &&str| {
+        let hook = json!({ "name": NAME, "type": "command", "command": command(program, event), "timeout": TIMEOUT_MS });
+        let mut group = json!({ "hooks": [hook] });
+        if event.ends_with("Tool") {
+            group["matcher"] = json!("*");
+        }
+        ((*event).to_owned(), json!([group]))
+    };
+    json!({ "hooks": EVENTS.iter().map(group).collect::<Map<_, _>>() })
+}
+
+/// Writes a file where it is not there with this text already.
+fn put(file: &Path, json: &Value) -> io::Result<bool> {
+    let text = format!("{json:#}\n");
+    if fs::read_to_string(file).is_ok_and(|there| there == text) {
+        return Ok(false);
+    }
+    replace(file, &text, Permissions::from_mode(0o644))?;
+    Ok(true)
+}

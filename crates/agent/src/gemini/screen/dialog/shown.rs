@@ -1,0 +1,228 @@
+//! What a dialog shows: the tool that waits, the question, and what would be done.
+
+use super::super::layout::indent;
+use crate::model::{Derived, Meaning, QuestionKind};
+
+/// Where the facts of a dialog come from.
+const FROM: &str = "screen";
+
+/// The line that names the tool which waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The tool, as the screen calls it.
+    pub(super) tool: Option<String>,
+    /// What it is about, in its own words.
+    pub(super) about: String,
+    /// Which of how many.
+    pub(super) place: Option<(u32, u32)>,
+}
+
+/// Names of tools that are more than one word.
+const LONG_NAMES: &[&str] = &["Enter Plan Mode", "Exit Plan Mode", "Ask User", "Shell Command"];
+
+/// The line with the question mark, if there is one.
+pub(super) fn head(rows: &[String]) -> Option<Head> {
+    let row = rows.iter().find(|row| row.starts_with("? "))?;
+    let words = row.strip_prefix("? ")?.trim_end_matches('←').trim();
+    let (words, place) = place(words);
+    let (tool, about) = if let Some(long) = LONG_NAMES.iter().find(|long| words.starts_with(**long))
+    {
+        (Some((*long).to_owned()), words.strip_prefix(long).unwrap_or_default())
+    } else if let Some(at) = words.find(" MCP Server)") {
+        let (tool, about) = words.split_at(at + " MCP Server)".len());
+        (Some(tool.to_owned()), about)
+    } else {
+        let (tool, about) = words.split_once(' ').unwrap_or((words, ""));
+        (tool.starts_with(char::is_uppercase).then(|| tool.to_owned()), about)
+    };
+    // The CLI's own dialogs have a question mark too, but no tool: a sentence, not a name.
+    let tool = tool.filter(|tool| !matches!(&**tool, "A" | "Get"));
+    Some(Head { tool, about: about.trim().to_owned(), place })
+}
+
+/// `2 of 3` at the end of the line.
+fn place(words: &str) -> (&str, Option<(u32, u32)>) {
+    let Some((before, number)) = words.rsplit_once("  ") else { return (words, None) };
+    let numbers = number
+        .trim()
+        .split_once(" of ")
+        .and_then(|(one, all)| Some((one.parse().ok()?, all.parse().ok()?)));
+    if numbers.is_some() { (before.trim_end(), numbers) } else { (words, None) }
+}
+
+/// The texts of a dialog that stand for themselves, each in one line; boxes inside and the tool's line are not among
+/// them.
+pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut open = false;
+    for row in rows {
+        let words = row.trim();
+        let boxed = words.starts_with(['╭', '│', '╰']);
+        let arrow = matches!(words, "▲" | "▼");
+        if words.is_empty() || boxed || arrow || row.starts_with("? ") {
+            open = false;
+            continue;
+        }
+        // The question is a sentence of its own, also where nothing parts it from what is above.
+        let starts = QUESTIONS.iter().any(|question| words.starts_with(question)) || is_note(words);
+        match all.last_mut() {
+            Some(text) if open && !starts && !is_note(text) => {
+                text.push(if indent(row) > 0 { '\n' } else { ' ' });
+                text.push_str(words);
+            }
+            _ => all.push(words.to_owned()),
+        }
+        open = true;
+    }
+    let question = all.iter().rposition(|text| !is_note(text));
+    if let Some(at) = question {
+        // Notes below the question are not the question.
+        all.truncate(at + 1);
+    }
+    all
+}
+
+const QUESTIONS: &[&str] =
+    &["Allow execution of", "Apply this change?", "Do you want to proceed?", "Do you trust"];
+
+fn is_note(text: &str) -> bool {
+    text.starts_with("Redirection detected")
+        || text.starts_with("Note: ")
+        || text.starts_with("Tip: ")
+        || text.starts_with("(press ")
+}
+
+/// The question, in the agent's words.
+pub(super) fn question(
+    kind: QuestionKind,
+    head: Option<&Head>,
+    paragraphs: &[String],
+    after: &[String],
+    form: bool,
+) -> String {
+    let whole = || paragraphs.join("\n");
+    match kind {
+        QuestionKind::Command | QuestionKind::Edit | QuestionKind::Mcp | QuestionKind::Fetch => {
+            paragraphs.last().cloned().unwrap_or_default()
+        }
+        QuestionKind::Plan if head.is_some() => paragraphs.last().cloned().unwrap_or_default(),
+        QuestionKind::Plan => paragraphs.first().cloned().unwrap_or_default(),
+        QuestionKind::Choice => {
+            let asked = paragraphs.iter().filter(|text| *text != "Answer Questions");
+            asked.cloned().collect::<Vec<_>>().join("\n")
+        }
+        QuestionKind::Trust => {
+            let text = paragraphs.first().map_or("", String::as_str);
+            text.split_inclusive('?').next().unwrap_or(text).to_owned()
+        }
+        QuestionKind::SignIn => {
+            let asked = paragraphs.iter().filter(|text| !super::is_hint(text));
+            asked.cloned().collect::<Vec<_>>().join("\n")
+        }
+        QuestionKind::Other if form => {
+            let text = paragraphs.first().map_or("", String::as_str);
+            text.lines().next().unwrap_or(text).trim_start_matches("> ").to_owned()
+        }
+        QuestionKind::Loop => {
+            let about =
+                head.map(|head| format!("{} {}", head.tool.as_deref().unwrap_or("A"), head.about));
+            about.unwrap_or_else(whole)
+        }
+        _ if paragraphs.is_empty() => {
+            let after = after.iter().map(|row| row.trim()).find(|row| !row.is_empty());
+            head.map_or_else(|| after.unwrap_or_default().to_owned(), |head| head.about.clone())
+        }
+        _ => whole(),
+    }
+}
+
+/// What would be done, as far as it is shown.
+pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) -> Option<Meaning> {
+    match kind {
+        QuestionKind::Command => {
+            let command = body(rows);
+            let cut = command.is_empty() || command.iter().any(|row| is_cut(row));
+            let command = if cut { called(&head?.about) } else { command.join("\n") };
+            Some(Meaning::Command {
+                command,
+                output: None,
+                exit_code: None,
+                derived: Derived(vec![("command", FROM)]),
+            })
+        }
+        QuestionKind::Edit => {
+            let about = &head?.about;
+            let path = about.strip_prefix("Writing to ").unwrap_or(about);
+            let path = path.split(": ").next().unwrap_or(path);
+            let diff: Vec<String> = body(rows).iter().map(|row| drawn(row)).collect();
+            Some(Meaning::Mutation {
+                path: path.split(" => ").next().unwrap_or(path).to_owned(),
+                change: None,
+                diff: (!diff.is_empty()).then(|| diff.join("\n")),
+                derived: Derived(vec![("path", FROM), ("diff", FROM)]),
+            })
+        }
+        QuestionKind::Fetch => {
+            let title = rows.iter().find_map(|row| row.trim().strip_prefix("- "))?.to_owned();
+            Some(Meaning::Card { title, derived: Derived(vec![("title", FROM)]) })
+        }
+        _ => None,
+    }
+}
+
+/// What a tool shows: the box inside, or the rows between its line and the question.
+fn body(rows: &[String]) -> Vec<String> {
+    let boxed = |row: &&String| row.trim_start().starts_with('│');
+    if rows.iter().any(|row| boxed(&row)) {
+        let rows = rows.iter().filter(boxed);
+        return rows
+            .map(|row| {
+                let row = row.trim().trim_start_matches('│');
+                let row = row.strip_suffix('│').unwrap_or(row);
+                row.strip_prefix(' ').unwrap_or(row).trim_end().to_owned()
+            })
+            .collect();
+    }
+    let head = rows.iter().position(|row| row.starts_with("? ")).map_or(0, |at| at + 1);
+    let rows = rows.get(head..).unwrap_or_default();
+    let end = rows.iter().position(|row| {
+        QUESTIONS.iter().any(|question| row.trim().starts_with(question)) || is_note(row.trim())
+    });
+    let rows = rows.get(..end.unwrap_or(rows.len())).unwrap_or_default();
+    let first = rows.iter().position(|row| !row.is_empty()).unwrap_or(rows.len());
+    let last = rows.iter().rposition(|row| !row.is_empty()).map_or(first, |last| last + 1);
+    rows.get(first..last).unwrap_or_default().to_vec()
+}
+
+/// A row that stands for rows that are not shown.
+fn is_cut(row: &str) -> bool {
+    row.starts_with("... ") && row.contains(" hidden")
+}
+
+/// The command in the line of its tool, without where it runs and what it is for, which older versions write after it.
+fn called(about: &str) -> String {
+    about.split(" [curr").next().unwrap_or(about).to_owned()
+}
+
+/// A row of a drawn diff as a row of a unified one: `12 + text`, or `add: text` where a screen reader reads.
+fn drawn(row: &str) -> String {
+    for (spoken, sign) in [("hunk: ", ""), ("add: ", "+"), ("del: ", "-"), ("context: ", " ")] {
+        if let Some(text) = row.strip_prefix(spoken) {
+            return format!("{sign}{text}");
+        }
+    }
+    let digits = row.trim_start();
+    let rest = digits.trim_start_matches(|char: char| char.is_ascii_digit());
+    let numbered = rest.len() < digits.len();
+    if numbered && rest.is_empty() {
+        return " ".to_owned();
+    }
+    match rest.strip_prefix(' ').filter(|_| numbered) {
+        Some(rest) => match rest.chars().next() {
+            Some('+') => format!("+{}", rest.strip_prefix("+ ").unwrap_or_default()),
+            Some('-') => format!("-{}", rest.strip_prefix("- ").unwrap_or_default()),
+            _ => format!(" {}", rest.strip_prefix("  ").unwrap_or(rest)),
+        },
+        None => row.to_owned(),
+    }
+}

@@ -1,0 +1,121 @@
+//! How the rows of a screen belong together: edges, boxes, and the prompt line of the input box.
+
+use crate::terminal::Screen;
+use std::ops::Range;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What stands before a message, a notice or a tool in the conversation.
+pub(super) const MARKS: &[char] = &['✦', 'ℹ', '✕', '⚠', '✖'];
+
+/// How many columns in from the left a line of the outermost frame begins at most.
+const OUTERMOST: usize = 2;
+
+/// The rows of a screen without the scroll bar that 0.16 draws in the last column.
+pub(super) fn rows(screen: &Screen) -> Vec<String> {
+    let columns = usize::from(screen.size.columns);
+    let barred =
+        screen.rows.iter().any(|row| bar(row, columns).is_some() && row.width() == columns);
+    let row = |row: &String| bar(row, columns).filter(|_| barred).unwrap_or(row).to_owned();
+    screen.rows.iter().map(row).collect()
+}
+
+/// A row without the piece of a scroll bar at its end. How wide the row is does not always say: the widths of emoji are
+/// disputed.
+fn bar(row: &str, columns: usize) -> Option<&str> {
+    let rest = row.strip_suffix(['█', '▄', '▀'])?;
+    let rest =
+        rest.strip_suffix(['█', '▄', '▀']).filter(|rest| rest.ends_with(' ')).unwrap_or(rest);
+    let wide = rest.ends_with(' ') && row.width() == columns;
+    let apart = rest.is_empty() || rest.ends_with("  ") || rest.ends_with(['│', '╮', '╯']) || wide;
+    apart.then(|| rest.trim_end())
+}
+
+/// How many blanks a row begins with.
+pub(super) fn indent(row: &str) -> usize {
+    row.chars().take_while(|char| *char == ' ').count()
+}
+
+/// A row without its first columns; what is no blank there goes with them.
+pub(super) fn outdent(row: &str, columns: usize) -> &str {
+    let mut width = 0;
+    let mut chars = row.chars();
+    while width < columns {
+        let Some(char) = chars.next() else { break };
+        width += char.width().unwrap_or(0);
+    }
+    chars.as_str()
+}
+
+fn all(row: &str, char: char) -> bool {
+    let row = row.trim();
+    row.chars().count() >= 10 && row.chars().all(|one| one == char)
+}
+
+/// A line from edge to edge, which parts the conversation from what is below it.
+pub(super) fn is_rule(row: &str) -> bool {
+    indent(row) <= 1 && all(row, '─')
+}
+
+/// The upper edge of a block with a background.
+pub(super) fn is_upper_half(row: &str) -> bool {
+    all(row, '▀')
+}
+
+/// The lower edge of a block with a background.
+pub(super) fn is_lower_half(row: &str) -> bool {
+    all(row, '▄')
+}
+
+fn begins(row: &str, chars: &[char]) -> Option<usize> {
+    let column = indent(row);
+    (column < OUTERMOST && row.trim_start().starts_with(chars)).then_some(column)
+}
+
+/// A row that belongs to the conversation: a message, a notice, a tool or a box of one.
+pub(super) fn is_of_conversation(row: &str) -> bool {
+    begins(row, MARKS).is_some() || begins(row, &['╭', '╰', '│']).is_some()
+}
+
+/// The last box of the outermost frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// Its rows, edges included. The upper edge may have gone over the edge of the screen.
+    pub(super) rows: Range<usize>,
+    /// What is written in it, without its edges.
+    pub(super) inside: Vec<String>,
+}
+
+/// The last box of a screen, if its lower edge is there: a box without one is being drawn.
+pub(super) fn last_frame(rows: &[String]) -> Option<Frame> {
+    let bottom = rows.iter().rposition(|row| begins(row, &['╰']).is_some())?;
+    let opened = rows.iter().rposition(|row| begins(row, &['╭']).is_some());
+    if opened.is_some_and(|top| top > bottom) {
+        return None;
+    }
+    let column = rows.get(bottom).map_or(0, |row| indent(row));
+    let of_box = |row: &String| begins(row, &['╭', '│']) == Some(column);
+    let above = rows.get(..bottom)?;
+    let mut top = bottom;
+    for (at, row) in above.iter().enumerate().rev() {
+        if !of_box(row) {
+            break;
+        }
+        top = at;
+        if begins(row, &['╭']).is_some() {
+            break;
+        }
+    }
+    let width = rows.get(bottom).map_or(0, |row| row.width()).saturating_sub(column);
+    let inside = rows.get(top..bottom)?.iter();
+    let inside = inside.filter(|row| begins(row, &['╭']).is_none());
+    let inside = inside.map(|row| within(outdent(row, column), width)).collect();
+    Some(Frame { rows: top..bottom + 1, inside })
+}
+
+/// A row of a box without its two edges and the blank inside each.
+fn within(row: &str, width: usize) -> String {
+    let row = row.strip_prefix('│').unwrap_or(row);
+    let row = if row.width() + 1 >= width { row.strip_suffix('│').unwrap_or(row) } else { row };
+    let row = row.trim_end();
+    row.strip_prefix(' ').unwrap_or(row).to_owned()
+}

@@ -1,0 +1,33 @@
+//! The title of the window, which is the best sign of what the CLI does since 0.25.
+
+/// What a title says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Title {
+    /// It says that the CLI is ready; it says so too while some dialogs wait.
+    Ready,
+    /// It says that the CLI works; it says so too while the quota dialog waits.
+    Working,
+    /// It says that somebody must do something.
+    ActionRequired,
+    /// It says nothing of this: a constant title, none, or the shell's.
+    Silent,
+}
+
+impl Title {
+    /// Reads a title by the sign in front: the words behind it may be the subject of a thought.
+    ///
+    /// ```
+    /// use pollux_agent::gemini::screen::Title;
+    ///
+    /// assert_eq!(Title::read("✦  Reading the parser (shop)   "), Title::Working);
+    /// assert_eq!(Title::read("Gemini CLI (shop)"), Title::Silent);
+    /// ```
+    pub fn read(title: &str) -> Self {
+        match title.trim_start().chars().next() {
+            Some('◇') => Self::Ready,
+            Some('✦' | '⏲') => Self::Working,
+            Some('✋') => Self::ActionRequired,
+            _ => Self::Silent,
+        }
+    }
+}

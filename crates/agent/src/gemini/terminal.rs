@@ -1,0 +1,25 @@
+//! A live Gemini CLI in a terminal: its own screen for the person at the desk, events and orders for everybody else.
+//!
+//! [`Start`] runs the CLI in a window of tmux, [`Found`] is one that runs already; both give a [`Live`], which tells events
+//! and takes orders. What was said comes exact from the session file; what the agent does, asks and shows comes from the
+//! title and the screen; hooks add what they know. [`Fusion`] makes one log of them, each fact once.
+
+mod act;
+mod answer;
+mod files;
+mod find;
+mod fuse;
+mod listens;
+mod live;
+mod mode;
+mod order;
+mod start;
+mod words;
+mod work;
+
+pub use find::{Found, adoptable, all};
+pub use fuse::{Fusion, Picture};
+pub use live::{Live, Orders};
+pub use order::Busy;
+pub use start::Start;
+pub use words::Words;

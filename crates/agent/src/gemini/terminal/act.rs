@@ -1,0 +1,352 @@
+//! Orders, carried out with keys as a person would, each seen to have worked on the screen.
+
+use super::order::Busy;
+use super::words::{Words, stands};
+use super::work::Work;
+use crate::model::{Failure, Phase, SessionStatus};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The CLI takes an Enter within 40 ms of a paste for a new line.
+const GUARD: Duration = Duration::from_millis(55);
+/// How long the CLI may take to show what was pasted, before it is pasted again: at its start it shows its input box
+/// before it listens.
+const SHOWN: Duration = Duration::from_millis(1500);
+/// How long the CLI may take to take what stands in its input box, before Enter is pressed again.
+const TAKEN: Duration = Duration::from_millis(700);
+/// How often Enter is pressed at most.
+const ENTERS: usize = 8;
+/// How long a command for the shell may take to be seen to run.
+const RUNS: Duration = Duration::from_millis(500);
+/// How long the CLI may take for anything else.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the CLI may take to start.
+const START: Duration = Duration::from_mins(1);
+/// How long somebody may type before a prompt is turned down.
+const TYPING: Duration = Duration::from_secs(3);
+/// How long the agent may work before a prompt that waits for it is turned down.
+const WORKING: Duration = Duration::from_hours(24);
+
+pub(super) fn refusal(code: &'static str, message: impl Into<String>, hint: &str) -> Failure {
+    Failure::new(Phase::Request, code, message).hint(hint)
+}
+
+impl Work {
+    /// Sends words. Done when they have left the input box.
+    pub(super) async fn send(
+        &mut self,
+        words: &Words,
+        files: &[PathBuf],
+        busy: Busy,
+    ) -> Result<(), Failure> {
+        if words.is_empty() && files.is_empty() {
+            return Err(refusal("no_prompt", "there is nothing to send", "say something"));
+        }
+        self.is_ready(busy).await?;
+        self.has_no_draft().await?;
+        let mut pasted = words.pasted();
+        for file in files {
+            pasted.push_str(" @");
+            pasted.push_str(&escaped(&file.display().to_string()));
+        }
+        if matches!(words, Words::Shell(_)) {
+            self.enter_shell(true).await?;
+        } else if self.reading.shell {
+            self.enter_shell(false).await?;
+        }
+        self.paste(&pasted).await?;
+        if matches!(words, Words::Prompt(_)) {
+            self.fusion.sent(&pasted);
+        }
+        let cleared = matches!(words, Words::Command(command) if clears(command));
+        self.submit(&pasted).await?;
+        if matches!(words, Words::Shell(_)) {
+            self.leave_shell().await?;
+        }
+        if cleared {
+            self.clear().await;
+        }
+        Ok(())
+    }
+
+    /// Waits until the agent has started.
+    pub(super) async fn has_begun(&mut self) -> Result<(), Failure> {
+        let begun = |work: &Self| work.status() != SessionStatus::Starting;
+        if self.until(START, begun).await && !self.over {
+            return Ok(());
+        }
+        if self.over {
+            return Err(gone());
+        }
+        Err(refusal("not_ready", "the agent is not ready", "look at its screen"))
+    }
+
+    /// Waits until a prompt can be sent, or says why it cannot.
+    async fn is_ready(&mut self, busy: Busy) -> Result<(), Failure> {
+        self.has_begun().await?;
+        if busy == Busy::Wait && self.status() == SessionStatus::Working {
+            self.until(WORKING, |work| work.status() != SessionStatus::Working).await;
+        }
+        match self.status() {
+            _ if self.over => Err(gone()),
+            SessionStatus::Working if busy == Busy::Refuse => {
+                let hint = "wait for it, queue the prompt, or interrupt it";
+                Err(refusal("busy", "the agent works", hint))
+            }
+            SessionStatus::Waiting => {
+                let asked = self.fusion.question().map(|(_, dialog)| dialog.text.clone());
+                let asked = asked.unwrap_or_default();
+                let message = format!("the agent waits for an answer: {asked}");
+                Err(refusal("question_open", message, "answer it first: `pollux answer`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a person has begun to type is theirs.
+    async fn has_no_draft(&mut self) -> Result<(), Failure> {
+        // What tmux has drawn by now, and not what we have.
+        self.refresh().await?;
+        let empty = |work: &Self| work.reading.draft.as_deref() == Some("");
+        if self.until(TYPING, empty).await {
+            return Ok(());
+        }
+        // Some versions print remarks over their own input box. What is drawn anew is what stands there, once it is
+        // whole: while it is being drawn, the box is empty, or not there.
+        self.pane.redraw().await?;
+        self.until(SHOWN, |work| work.is_settled() && empty(work)).await;
+        self.refresh().await?;
+        let draft = self.reading.draft.clone().unwrap_or_default();
+        if draft.is_empty() {
+            return Ok(());
+        }
+        let message = format!("somebody is typing there: {draft:?}");
+        Err(refusal("draft_in_the_way", message, "send it or clear it in the terminal first"))
+    }
+
+    /// The mode in which the input box takes commands for the shell is entered with a typed `!`, and left with Esc.
+    async fn enter_shell(&mut self, wanted: bool) -> Result<(), Failure> {
+        if self.reading.shell != wanted {
+            if wanted {
+                self.pane.type_text("!").await?;
+            } else {
+                self.pane.press(&["Escape"]).await?;
+            }
+            if !self.until(PATIENCE, |work| work.reading.shell == wanted).await {
+                return Err(refusal(
+                    "not_accepted",
+                    "the CLI did not change to its shell",
+                    "look at its screen",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the shell when its command is done: Esc would stop it. One that goes on is left to itself, and the mode is
+    /// left with the next words that are no command.
+    async fn leave_shell(&mut self) -> Result<(), Failure> {
+        self.until(RUNS, |work| work.status() == SessionStatus::Working).await;
+        let idle = |work: &Self| work.status() == SessionStatus::Idle && work.is_settled();
+        if self.until(PATIENCE, idle).await {
+            self.enter_shell(false).await?;
+        }
+        Ok(())
+    }
+
+    /// Pastes text and sees it arrive.
+    async fn paste(&mut self, text: &str) -> Result<(), Failure> {
+        // One that never says so may listen all the same.
+        self.until(PATIENCE, |work| work.listens.now()).await;
+        for _ in 0..20 {
+            self.pane.paste(text).await?;
+            let there = |work: &Self| !work.reading.draft.as_deref().unwrap_or_default().is_empty();
+            let whole =
+                |work: &Self| stands(work.reading.draft.as_deref().unwrap_or_default(), text);
+            if self.until(SHOWN, whole).await {
+                return Ok(());
+            }
+            if there(self) {
+                // A long paste is drawn slowly; what is still not it by then is somebody else's too.
+                if self.until(SHOWN, whole).await {
+                    return Ok(());
+                }
+                let draft = self.reading.draft.clone().unwrap_or_default();
+                self.take_back(&draft, text).await?;
+                let message =
+                    format!("what was pasted stands there with something else: {draft:?}");
+                let hint = "somebody was typing at the same time: nothing was sent";
+                return Err(refusal("draft_mixed", message, hint));
+            }
+            if self.over {
+                return Err(gone());
+            }
+        }
+        let message = "the CLI does not show what was pasted";
+        Err(refusal("not_accepted", message, "look at its screen"))
+    }
+
+    /// Takes what was pasted out of the input box again, where it stands behind what somebody else has typed.
+    async fn take_back(&mut self, draft: &str, text: &str) -> Result<(), Failure> {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        if bare(draft).ends_with(&bare(text)) {
+            let keys = vec!["BSpace"; text.chars().count()];
+            self.pane.press(&keys).await?;
+        }
+        Ok(())
+    }
+
+    /// Presses Enter, and sees the text leave the input box.
+    async fn submit(&mut self, text: &str) -> Result<(), Failure> {
+        for _ in 0..ENTERS {
+            self.pause(GUARD).await;
+            self.pane.press(&["Enter"]).await?;
+            if self.until(TAKEN, Self::has_taken).await {
+                return Ok(());
+            }
+            // A CLI that has much to do takes Enter for a new line even then: the words are still there. Enter is pressed
+            // again only over them, because over a question it would be an answer.
+            let draft = self.reading.draft.as_deref().unwrap_or_default();
+            if !stands(draft, text) && !self.until(PATIENCE, Self::has_taken).await {
+                break;
+            }
+            if self.has_taken() {
+                return Ok(());
+            }
+        }
+        let message = "the CLI did not take what was sent";
+        Err(refusal("not_accepted", message, "look at its screen"))
+    }
+
+    /// Whether what stood in the input box was taken: it is empty, or something else has come of it.
+    fn has_taken(&self) -> bool {
+        match self.reading.draft.as_deref() {
+            Some(draft) => draft.is_empty(),
+            // A dialog of a command stands where the input box was.
+            None => self.reading.dialog.is_some() || self.is_settled(),
+        }
+    }
+
+    /// The conversation was put away by a command of the CLI: the next one has another id and another file.
+    async fn clear(&mut self) {
+        self.read_file().await;
+        let mut out = Vec::new();
+        self.fusion.cleared(&mut out);
+        self.say(out).await;
+        self.files.forget();
+    }
+
+    /// Stops the turn.
+    pub(super) async fn interrupt(&mut self, drop_queued: bool) -> Result<(), Failure> {
+        self.has_begun().await?;
+        if !matches!(self.status(), SessionStatus::Working | SessionStatus::Waiting) {
+            return Err(refusal("idle", "there is nothing to stop", "the agent is not working"));
+        }
+        let queued = !self.reading.queued.is_empty();
+        if queued && drop_queued {
+            // Back into the input box, from where it can be cleared.
+            self.pane.press(&["Up"]).await?;
+            self.until(PATIENCE, |work| work.reading.queued.is_empty()).await;
+            self.fusion.dropped();
+        }
+        self.fusion.interrupted();
+        self.pane.press(&["Escape"]).await?;
+        let was = self.status();
+        let stopped = |work: &Self| {
+            let sent = queued && !drop_queued && work.reading.queued.is_empty();
+            sent || !matches!(work.status(), SessionStatus::Working | SessionStatus::Waiting)
+                || (was == SessionStatus::Waiting && work.fusion.question().is_none())
+        };
+        if !self.until(PATIENCE, stopped).await {
+            return Err(refusal("not_stopped", "the agent goes on", "look at its screen"));
+        }
+        if queued && drop_queued {
+            // It comes back into the input box with the end of the turn.
+            self.until(SHOWN, Self::is_settled).await;
+            self.clear_draft().await?;
+        }
+        Ok(())
+    }
+
+    /// Clears the input box, with keys that do nothing where there is nothing to clear.
+    pub(super) async fn clear_draft(&mut self) -> Result<(), Failure> {
+        let empty = |work: &Self| work.reading.draft.as_deref().unwrap_or_default().is_empty();
+        for _ in 0..3 {
+            self.refresh().await?;
+            if empty(self) {
+                break;
+            }
+            let lines = self.reading.draft.as_deref().unwrap_or_default().lines().count();
+            let keys: Vec<&str> =
+                (0..lines.max(1)).flat_map(|_| ["C-e", "C-u", "BSpace"]).collect();
+            self.pane.press(&keys).await?;
+            self.until(SHOWN, empty).await;
+        }
+        Ok(())
+    }
+
+    /// Ends the agent: as a person would, and then for good.
+    pub(super) async fn stop(&mut self) -> Result<(), Failure> {
+        // One that does not come to its feet is ended all the same.
+        self.until(Duration::from_secs(1), |work| work.status() != SessionStatus::Starting).await;
+        if self.over {
+            return Ok(());
+        }
+        let calm = matches!(self.status(), SessionStatus::Idle | SessionStatus::Error);
+        if !calm && self.status() != SessionStatus::Starting {
+            // What is queued would begin a new turn.
+            drop(self.interrupt(true).await);
+        }
+        if matches!(self.status(), SessionStatus::Idle | SessionStatus::Error) {
+            self.clear_draft().await?;
+            self.pane.press(&["C-d"]).await?;
+            self.pause(Duration::from_millis(150)).await;
+            if !self.over {
+                self.pane.press(&["C-d"]).await?;
+                self.until(Duration::from_secs(5), |work| work.over).await;
+            }
+        }
+        if !self.over {
+            self.pane.kill().await?;
+            self.until(PATIENCE, |work| work.over).await;
+        }
+        Ok(())
+    }
+
+    /// Starts the CLI from a login shell: waits until the shell does what it is told, and types the command.
+    pub(super) async fn type_into_shell(&mut self, line: &str) {
+        let mark = format!("pollux-{}", std::process::id());
+        // The mark is put together by the shell: what is echoed while it is typed is not the mark.
+        let echo = format!("printf '%s-%s\\n' pollux {}", std::process::id());
+        for _ in 0..20 {
+            drop(self.pane.type_text(&echo).await);
+            drop(self.pane.press(&["Enter"]).await);
+            if self.until(Duration::from_secs(3), |work| work.shows(&mark)).await {
+                break;
+            }
+        }
+        drop(self.pane.type_text(line).await);
+        drop(self.pane.press(&["Enter"]).await);
+    }
+}
+
+pub(super) fn gone() -> Failure {
+    Failure::new(Phase::Request, "exited", "the agent is gone")
+}
+
+/// Commands of the CLI that begin a new conversation.
+fn clears(command: &str) -> bool {
+    matches!(command.trim(), "/clear" | "/new")
+}
+
+/// A path as the CLI reads it behind an `@`: what would end it is escaped.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
+        if !(c.is_alphanumeric() || "/._-+".contains(c)) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -1,0 +1,125 @@
+//! Answering a question: by the label of an option, never by its number, which shifts.
+
+use super::super::screen::{Choosable, Dialog};
+use super::act::{gone, refusal};
+use super::order::Busy;
+use super::words::{Words, stands};
+use super::work::Work;
+use crate::model::{Effect, Failure, SessionStatus};
+use std::time::Duration;
+
+/// How long the CLI may take to take an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Work {
+    /// Answers the open question. Done when it is gone from the screen.
+    pub(super) async fn answer(
+        &mut self,
+        question: Option<&str>,
+        choice: &str,
+        reason: Option<&str>,
+    ) -> Result<(), Failure> {
+        self.has_begun().await?;
+        let Some((id, dialog)) = self.fusion.question() else {
+            return Err(refusal("no_question", "the agent asks nothing", "look at its screen"));
+        };
+        if question.is_some_and(|question| question != id) {
+            let message = "that question is no longer open";
+            return Err(refusal("question_gone", message, "look at what it asks now"));
+        }
+        let (id, dialog) = (id.to_owned(), dialog.clone());
+        let (at, option) = find(&dialog, choice)?;
+        self.choose(&dialog, at).await?;
+        let typed = reason.filter(|_| dialog.typed && takes_text(&option, &dialog));
+        if let Some(text) = typed {
+            self.type_answer(text).await?;
+        }
+        let mut out = Vec::new();
+        self.fusion.answered(&option.label, option.effect, reason, &mut out);
+        self.say(out).await;
+        let closed = |work: &Self| work.asks() != Some(id.as_str());
+        if !self.until(PATIENCE, closed).await {
+            if self.over {
+                return Err(gone());
+            }
+            let message = "the question is still there";
+            return Err(refusal("not_accepted", message, "look at its screen"));
+        }
+        match reason.filter(|_| typed.is_none()) {
+            Some(reason) => self.explain(reason).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Chooses an option: by its number where it has one, which takes effect at once; else by going there.
+    async fn choose(&mut self, dialog: &Dialog, at: usize) -> Result<(), Failure> {
+        let number = dialog.options.get(at).and_then(|option| option.number);
+        if let Some(number) = number.filter(|number| *number < 10) {
+            return self.pane.press(&[&number.to_string()]).await;
+        }
+        let from = dialog.options.iter().position(|option| option.selected).unwrap_or(0);
+        let key = if at > from { "Down" } else { "Up" };
+        let keys = vec![key; at.abs_diff(from)];
+        if !keys.is_empty() {
+            self.pane.press(&keys).await?;
+            self.pause(Duration::from_millis(60)).await;
+        }
+        self.pane.press(&["Enter"]).await
+    }
+
+    /// Types the answer that an option asks for.
+    async fn type_answer(&mut self, text: &str) -> Result<(), Failure> {
+        let pasted = Words::Command(text.to_owned()).pasted();
+        self.pause(Duration::from_millis(100)).await;
+        self.pane.paste(&pasted).await?;
+        let shown = |work: &Self| {
+            work.shows(&pasted) || work.reading.draft.as_deref().is_some_and(|d| stands(d, &pasted))
+        };
+        self.until(Duration::from_secs(2), shown).await;
+        self.pause(Duration::from_millis(55)).await;
+        self.pane.press(&["Enter"]).await
+    }
+
+    /// A dialog that takes no words ends the turn: the reason is the next prompt.
+    async fn explain(&mut self, reason: &str) -> Result<(), Failure> {
+        self.until(PATIENCE, |work| work.status() == SessionStatus::Idle).await;
+        self.send(&Words::Prompt(reason.to_owned()), &[], Busy::Queue).await
+    }
+}
+
+/// The option with a label: the whole of it, or the beginning where only one begins so; `allow` and `deny` for those that
+/// hold for this time only.
+fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
+    let bare = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = bare(choice);
+    let all = || dialog.options.iter().enumerate();
+    let effect = match wanted.as_str() {
+        "allow" | "yes" | "allow_once" => Some(Effect::AllowOnce),
+        "always" | "allow_always" => Some(Effect::AllowAlways),
+        "deny" | "no" | "reject" | "reject_once" => Some(Effect::RejectOnce),
+        _ => None,
+    };
+    let mut fitting: Vec<_> = all().filter(|(_, option)| bare(&option.label) == wanted).collect();
+    if fitting.is_empty() {
+        fitting = all().filter(|(_, option)| bare(&option.label).starts_with(&wanted)).collect();
+    }
+    if fitting.len() != 1
+        && let Some(effect) = effect
+    {
+        fitting = all().filter(|(_, option)| option.effect == effect).take(1).collect();
+    }
+    match fitting.as_slice() {
+        [(at, option)] => Ok((*at, (*option).clone())),
+        none_or_many => {
+            let labels: Vec<&str> = dialog.options.iter().map(|o| o.label.as_str()).collect();
+            let which = if none_or_many.is_empty() { "no option" } else { "more than one option" };
+            let message = format!("{which} begins with {choice:?}");
+            Err(refusal("no_such_choice", message, &format!("there are: {}", labels.join(", "))))
+        }
+    }
+}
+
+/// Whether an option is the one that words are typed into: the last one of a dialog that has such.
+fn takes_text(option: &Choosable, dialog: &Dialog) -> bool {
+    dialog.options.last().is_some_and(|last| last.label == option.label)
+}

@@ -1,0 +1,231 @@
+//! The session file of a live agent: found by its id or by what was said, and read as it is written.
+
+use super::super::transcript::follow::Follow;
+use super::super::transcript::store::project_hash;
+use super::super::transcript::{Transcript, text};
+use crate::model::{Event, EventKind, Role};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tokio::sync::mpsc;
+
+/// The session file of a live agent, as far as it is known.
+#[derive(Debug)]
+pub(super) struct Files {
+    gemini: PathBuf,
+    project: String,
+    id: Option<String>,
+    follow: Option<Follow>,
+    /// Messages that were there before.
+    known: HashSet<String>,
+    /// The file of a conversation that was put away.
+    left: Option<PathBuf>,
+    /// Session files that are of somebody else.
+    others: HashSet<PathBuf>,
+    tell: mpsc::Sender<()>,
+    changed: mpsc::Receiver<()>,
+    watched: Option<(PathBuf, RecommendedWatcher)>,
+}
+
+impl Files {
+    /// For a session that has yet to begin, in a directory. Files that are there already are of others.
+    pub(super) fn new(gemini: PathBuf, cwd: &Path, id: Option<String>) -> Self {
+        let (tell, changed) = mpsc::channel(1);
+        let others = sessions(&gemini).into_iter().collect();
+        let project = project_hash(cwd);
+        let (follow, watched) = (None, None);
+        let known = HashSet::new();
+        let left = None;
+        let mut files =
+            Self { gemini, project, id, follow, known, left, others, tell, changed, watched };
+        files.arm();
+        files
+    }
+
+    /// For a session that has a file: what is in it is known.
+    pub(super) fn resume(&mut self, file: &Path) {
+        let mut follow = Follow::new(file);
+        let bytes = fs::read(file).unwrap_or_default();
+        let whole = text(&bytes);
+        let transcript = Transcript::read(&whole);
+        self.known = transcript.messages().map(|message| message.id.to_string()).collect();
+        follow.skip_existing();
+        self.follow = Some(follow);
+        self.arm();
+    }
+
+    /// Goes on with what is there of a session whose id is known, where its file is found.
+    pub(super) fn resume_known(&mut self) {
+        if let Some(file) = self.id.as_deref().and_then(|id| by_id(&self.gemini, id)) {
+            self.resume(&file);
+        }
+    }
+
+    /// The id, where it is known.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The file, where it was found.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.follow.as_ref().map(Follow::path)
+    }
+
+    /// The id was told: the file is another one from now on, where it was another.
+    pub(super) fn is(&mut self, id: &str) {
+        if self.id.as_deref() != Some(id) {
+            self.id = Some(id.to_owned());
+            if let Some(follow) = self.follow.take() {
+                self.others.insert(follow.path().to_path_buf());
+            }
+        }
+    }
+
+    /// The conversation was put away, and the next one has an id that nobody has told. Old versions go on in the same file.
+    pub(super) fn forget(&mut self) {
+        self.id = None;
+        self.left = self.follow.take().map(|follow| follow.path().to_path_buf());
+        self.known.clear();
+        self.arm();
+    }
+
+    /// Waits until something was written.
+    pub(super) async fn changed(&mut self) {
+        if self.changed.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// What is new in the file. It is looked for if it has not been found yet: `said` are the words that must be in it
+    /// where the id is not known.
+    pub(super) fn look(&mut self, said: &[String]) -> Vec<Event<'static>> {
+        if self.follow.is_none() {
+            let found = match &self.id {
+                Some(id) => by_id(&self.gemini, id),
+                None => self.by_words(said),
+            };
+            self.follow = found.map(Follow::new);
+            self.arm();
+        }
+        let Some(follow) = &mut self.follow else { return Vec::new() };
+        let mut events = follow.poll();
+        while follow.is_behind() {
+            events.extend(follow.poll());
+        }
+        if let (None, Some(EventKind::SessionStarted { session_id, .. })) =
+            (&self.id, events.first().map(|event| &event.kind))
+        {
+            self.id = Some(session_id.to_string());
+        }
+        events.retain(|event| match &event.kind {
+            EventKind::MessageRecorded { message, .. } => {
+                !self.known.contains(message.id.to_str().as_ref())
+            }
+            _ => true,
+        });
+        events
+    }
+
+    /// A new file of this project in which somebody said what was said here.
+    fn by_words(&mut self, said: &[String]) -> Option<PathBuf> {
+        let new = sessions(&self.gemini).into_iter().filter(|path| !self.others.contains(path));
+        let mut new: Vec<PathBuf> = new.collect();
+        // One that was left is the last that is looked at.
+        new.sort_by_key(|path| self.left.as_ref() == Some(path));
+        for path in new {
+            let bytes = fs::read(&path).unwrap_or_default();
+            let whole = text(&bytes);
+            let transcript = Transcript::read(&whole);
+            if transcript.meta().project_hash.as_deref() != Some(&self.project) {
+                continue;
+            }
+            let users = transcript.messages().filter(|message| message.role == Role::User);
+            let mut words = users.map(|message| bare(&message.text()));
+            if words.any(|words| said.iter().any(|said| is_said(&words, &bare(said)))) {
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    /// Watches the directory that the file is in or will be in, as narrowly as is known.
+    fn arm(&mut self) {
+        let tmp = self.gemini.join("tmp");
+        let known = self.path().and_then(Path::parent).map(Path::to_path_buf);
+        let wanted = known.into_iter().chain([tmp, self.gemini.clone()]);
+        let Some(wanted) = wanted.into_iter().find(|directory| directory.is_dir()) else { return };
+        if self.watched.as_ref().is_some_and(|(watched, _)| *watched == wanted) {
+            return;
+        }
+        let tell = self.tell.clone();
+        let heard = move |event: notify::Result<notify::Event>| {
+            // That somebody reads, such as we, is no news.
+            if event.is_ok_and(|event| !event.kind.is_access()) {
+                // Full: it will be looked at anyway.
+                let _full = tell.try_send(());
+            }
+        };
+        let deep = self.follow.is_none();
+        let mode = if deep { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+        let watcher = notify::recommended_watcher(heard).and_then(|mut watcher| {
+            watcher.watch(&wanted, mode)?;
+            Ok(watcher)
+        });
+        self.watched = watcher.ok().map(|watcher| (wanted, watcher));
+        // What was written before it was watched.
+        let _full = self.tell.try_send(());
+    }
+}
+
+/// The session of a project in which something was said, the last one that was written first.
+pub(super) fn in_which(gemini: &Path, cwd: &Path, said: &str) -> Option<String> {
+    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    let mut files = sessions(gemini);
+    files.sort_by_key(|path| std::cmp::Reverse(modified(path)));
+    let project = project_hash(cwd);
+    files.into_iter().find_map(|path| {
+        let bytes = fs::read(&path).unwrap_or_default();
+        let whole = text(&bytes);
+        let transcript = Transcript::read(&whole);
+        let meta = transcript.meta();
+        let is_here = meta.project_hash.as_deref() == Some(&project);
+        let mut users = transcript.messages().filter(|message| message.role == Role::User);
+        let is_it = is_here && users.any(|message| is_said(&bare(&message.text()), &bare(said)));
+        meta.session_id.clone().filter(|_| is_it)
+    })
+}
+
+/// A user's words in a file, and what was seen or sent: the screen may show only the beginning.
+fn is_said(words: &str, said: &str) -> bool {
+    !said.is_empty() && (words == said || (said.len() >= 12 && words.starts_with(said)))
+}
+
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The newest file whose name bears the beginning of an id: the CLI names files so.
+fn by_id(gemini: &Path, id: &str) -> Option<PathBuf> {
+    let short: String = id.chars().take(8).collect();
+    let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        ends.iter().any(|end| name.ends_with(end))
+    };
+    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    sessions(gemini).into_iter().filter(named).max_by_key(modified)
+}
+
+/// All session files of people, without those of the agents that agents have called.
+fn sessions(gemini: &Path) -> Vec<PathBuf> {
+    let projects = fs::read_dir(gemini.join("tmp")).into_iter().flatten().flatten();
+    let chats = projects.filter_map(|project| fs::read_dir(project.path().join("chats")).ok());
+    let files = chats.flatten().flatten().map(|file| file.path());
+    let is_session = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let extension = path.extension().unwrap_or_default();
+        name.starts_with("session-") && (extension == "json" || extension == "jsonl")
+    };
+    files.filter(is_session).collect()
+}

@@ -1,0 +1,450 @@
+//! All sources of one live session made one log: the screen, the session file, the hooks. Each fact is told once. Pure.
+
+use super::super::screen::{Dialog, Reading, Watch};
+use crate::model::{
+    Answer, Effect, Event, EventKind, Failure, Phase, Question, Rewrite, Role, SessionChange,
+    SessionStatus, Source, StopReason, Text,
+};
+use std::collections::VecDeque;
+
+/// The log of a live session.
+#[derive(Debug)]
+pub struct Fusion {
+    /// What the session is called: its id, or a name of ours until that is known.
+    key: String,
+    screen: Watch,
+    /// The question that was answered by us: its going is no news.
+    answered: Option<String>,
+    turn: Option<Turn>,
+    /// What a hook told of the question that comes next.
+    noted: Option<Box<Question<'static>>>,
+    /// Prompts that were sent and have not begun a turn.
+    sent: VecDeque<String>,
+    /// What was said here: what is looked for in session files.
+    said: Vec<String>,
+    recorded: Vec<Text<'static>>,
+    epoch: u64,
+    over: bool,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    /// Its prompt was told.
+    told: bool,
+    /// Somebody stopped it.
+    cancelled: bool,
+}
+
+/// What is known of a screen beside what stands on it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Picture {
+    /// It has stood so for a while: nothing is being drawn.
+    pub settled: bool,
+    /// Its size has just changed: what stands on it is wrapped anew.
+    pub resized: bool,
+}
+
+/// How many things that were said are remembered: more would find nothing more.
+const SAID: usize = 64;
+
+impl Fusion {
+    /// The log of a session with this key, of which nothing was seen yet.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            screen: Watch::default(),
+            answered: None,
+            turn: None,
+            noted: None,
+            sent: VecDeque::new(),
+            said: Vec::new(),
+            recorded: Vec::new(),
+            epoch: 0,
+            over: false,
+        }
+    }
+
+    /// What the session is called.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What the agent does.
+    pub fn status(&self) -> SessionStatus {
+        match self.screen.status() {
+            _ if self.over => SessionStatus::Exited,
+            status => status.unwrap_or(SessionStatus::Starting),
+        }
+    }
+
+    /// The open question: its id, and what stands on the screen. One that was answered is open no more.
+    pub fn question(&self) -> Option<(&str, &Dialog)> {
+        self.screen.open().filter(|(id, _)| self.answered.as_deref() != Some(id))
+    }
+
+    /// The id of the question that stands on the screen, answered or not.
+    pub fn stands(&self) -> Option<&str> {
+        self.screen.open().map(|(id, _)| id)
+    }
+
+    /// What was said here, by whomever.
+    pub fn said(&self) -> &[String] {
+        &self.said
+    }
+
+    /// A prompt was sent.
+    pub fn sent(&mut self, prompt: &str) {
+        self.sent.push_back(prompt.to_owned());
+        self.remember(prompt);
+    }
+
+    /// What was sent was dropped again.
+    pub fn dropped(&mut self) {
+        self.sent.clear();
+    }
+
+    fn remember(&mut self, words: &str) {
+        if !words.trim().is_empty() && self.said.last().is_none_or(|last| last != words) {
+            self.said.push(words.to_owned());
+            let most = self.said.len().saturating_sub(SAID);
+            self.said.drain(..most);
+        }
+    }
+
+    /// The turn was stopped.
+    pub fn interrupted(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.cancelled = true;
+        }
+    }
+
+    /// The open question was answered by us.
+    pub fn answered(
+        &mut self,
+        choice: &str,
+        effect: Effect,
+        reason: Option<&str>,
+        out: &mut Vec<Event<'static>>,
+    ) {
+        let Some(id) = self.question().map(|(id, _)| id.to_owned()) else { return };
+        let answer = Answer::Chosen {
+            choice: Text::from(choice.to_owned()),
+            reason: reason.map(|reason| Text::from(reason.to_owned())),
+        };
+        let kind = EventKind::Answered { question_id: Text::from(id.clone()), answer };
+        out.push(Event::new(Source::Pollux, kind));
+        self.answered = Some(id);
+        if matches!(effect, Effect::RejectOnce | Effect::RejectAlways) {
+            self.interrupted();
+        }
+    }
+
+    /// Takes what the screen says.
+    pub fn screen(&mut self, reading: &Reading, picture: Picture, out: &mut Vec<Event<'static>>) {
+        if let Some(query) = &reading.query {
+            self.remember(query);
+        }
+        let mut seen = reading.clone();
+        seen.status = seen.status.filter(|status| match status {
+            // The title is early: the dialog is being drawn.
+            SessionStatus::Waiting => seen.dialog.is_some() || picture.settled,
+            // Before the first prompt can be typed, a question may come: is this folder trusted?
+            SessionStatus::Idle => {
+                picture.settled
+                    || !matches!(self.screen.status(), None | Some(SessionStatus::Starting))
+            }
+            // What has gone is known from the process.
+            SessionStatus::Exited => false,
+            _ => true,
+        });
+        if let (Some((_, open)), Some(dialog)) = (self.screen.open(), &seen.dialog)
+            && picture.resized
+            && is_alike(open, dialog)
+        {
+            // Wrapped anew, and perhaps cut: the same question.
+            seen.dialog = Some(open.clone());
+        }
+        for event in self.screen.see(&seen) {
+            self.seen(event, reading, out);
+        }
+    }
+
+    /// Takes one event of the screen.
+    fn seen(
+        &mut self,
+        mut event: Event<'static>,
+        reading: &Reading,
+        out: &mut Vec<Event<'static>>,
+    ) {
+        match &mut event.kind {
+            EventKind::SessionChanged(SessionChange { status: Some(status), .. }) => match status {
+                SessionStatus::Working if self.turn.as_ref().is_none_or(|turn| !turn.told) => {
+                    out.push(event);
+                    self.turn.get_or_insert_default();
+                    if let Some(prompt) = self.sent.pop_front() {
+                        self.begin(prompt, Source::Pollux, out);
+                    }
+                    return;
+                }
+                SessionStatus::Idle | SessionStatus::Error => self.end(reading, out),
+                _ => {}
+            },
+            EventKind::Asked(question) => {
+                if let Some(noted) = self.noted.take().filter(|noted| noted.kind == question.kind) {
+                    question.meaning = noted.meaning.or_else(|| question.meaning.take());
+                    question.tool = noted.tool.or_else(|| question.tool.take());
+                }
+            }
+            EventKind::Answered { question_id, answer } => {
+                let ours = self.answered.take();
+                if ours.is_some_and(|ours| ours == question_id.to_str()) {
+                    return;
+                }
+                if self.turn.as_ref().is_some_and(|turn| turn.cancelled) {
+                    *answer = Answer::Cancelled;
+                }
+            }
+            _ => {}
+        }
+        out.push(event);
+    }
+
+    fn begin(&mut self, prompt: String, source: Source, out: &mut Vec<Event<'static>>) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.told) else { return };
+        turn.told = true;
+        let kind = EventKind::TurnStarted { prompt: Text::from(prompt) };
+        out.push(Event::new(source, kind));
+    }
+
+    fn end(&mut self, reading: &Reading, out: &mut Vec<Event<'static>>) {
+        if self.turn.as_ref().is_some_and(|turn| !turn.told) {
+            let query = reading.query.clone().unwrap_or_default();
+            self.begin(query, Source::Screen, out);
+        }
+        let Some(turn) = self.turn.take() else { return };
+        let error = reading
+            .error
+            .as_ref()
+            .filter(|_| !turn.cancelled)
+            .map(|error| Box::new(Failure::new(Phase::Response, "turn_failed", error.clone())));
+        let stop_reason = match (&error, turn.cancelled) {
+            (_, true) => StopReason::Cancelled,
+            (Some(_), _) => StopReason::Error,
+            _ => StopReason::EndTurn,
+        };
+        let (duration_ms, tool_calls) = (None, None);
+        let kind = EventKind::TurnEnded { stop_reason, duration_ms, tool_calls, error };
+        out.push(Event::new(Source::Screen, kind));
+    }
+
+    /// Takes what the session file says.
+    pub fn file(&mut self, mut event: Event<'static>, out: &mut Vec<Event<'static>>) {
+        match &mut event.kind {
+            EventKind::SessionStarted { session_id, .. } => {
+                let id = session_id.to_string();
+                self.rekey(&id, Source::SessionFile, out);
+            }
+            EventKind::MessageRecorded { changed, message } => {
+                if !*changed {
+                    self.recorded.push(message.id.clone());
+                }
+                if message.role == Role::User && !*changed {
+                    let prompt = message.text();
+                    if !prompt.trim().is_empty() {
+                        self.begin(prompt, Source::SessionFile, out);
+                    }
+                }
+            }
+            EventKind::HistoryRewritten { epoch, removed, .. } => {
+                self.epoch += 1;
+                *epoch = self.epoch;
+                self.recorded.retain(|id| !removed.iter().any(|gone| gone.to_str() == id.to_str()));
+            }
+            _ => {}
+        }
+        out.push(event);
+    }
+
+    /// Takes what a hook was told. What the screen or the file say better is left to them.
+    pub fn hook(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
+        match event.kind {
+            EventKind::TurnStarted { prompt } => {
+                self.turn.get_or_insert_default();
+                self.sent.pop_front();
+                self.remember(&prompt.to_str());
+                self.begin(prompt.to_string(), Source::Hook, out);
+            }
+            // It knows what the dialog will be about before it is drawn, and better: the whole change, the whole command.
+            EventKind::Asked(question) => self.noted = Some(question),
+            // The file says when a session began, the screen when a turn ends, the process when all is over.
+            EventKind::SessionStarted { .. }
+            | EventKind::TurnEnded { .. }
+            | EventKind::SessionEnded { .. } => {}
+            _ => out.push(event),
+        }
+    }
+
+    /// The session has an id.
+    pub fn rekey(&mut self, id: &str, source: Source, out: &mut Vec<Event<'static>>) {
+        if self.key == id {
+            return;
+        }
+        let from = std::mem::replace(&mut self.key, id.to_owned());
+        let session_id = Text::from(id.to_owned());
+        let kind = EventKind::SessionRekeyed { from: Text::from(from), session_id };
+        out.push(Event::new(source, kind));
+    }
+
+    /// The conversation was put away, and a new one begun.
+    pub fn cleared(&mut self, out: &mut Vec<Event<'static>>) {
+        self.said.clear();
+        if self.recorded.is_empty() {
+            return;
+        }
+        self.epoch += 1;
+        let removed = std::mem::take(&mut self.recorded);
+        let (epoch, reason, superseded) = (self.epoch, Rewrite::Replaced, None);
+        let kind = EventKind::HistoryRewritten { epoch, reason, removed, superseded };
+        out.push(Event::new(Source::Screen, kind).derived("the conversation was cleared"));
+    }
+
+    /// The agent is gone.
+    pub fn ended(&mut self, reason: &str, out: &mut Vec<Event<'static>>) {
+        if self.over {
+            return;
+        }
+        if let Some((id, _)) = self.question() {
+            let question_id = Text::from(id.to_owned());
+            let kind = EventKind::Answered { question_id, answer: Answer::Cancelled };
+            out.push(Event::new(Source::Pollux, kind));
+        }
+        self.interrupted();
+        self.end(&Reading::default(), out);
+        self.over = true;
+        let change =
+            SessionChange { status: Some(SessionStatus::Exited), ..SessionChange::default() };
+        out.push(Event::new(Source::Pollux, EventKind::SessionChanged(change)));
+        let kind = EventKind::SessionEnded { reason: reason.to_owned() };
+        out.push(Event::new(Source::Pollux, kind));
+    }
+}
+
+/// Whether two dialogs may be the same one in two sizes.
+fn is_alike(one: &Dialog, other: &Dialog) -> bool {
+    let labels = |dialog: &Dialog| -> Vec<String> {
+        let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect();
+        dialog.options.iter().map(|option| bare(&option.label)).collect()
+    };
+    one.kind == other.kind && labels(one) == labels(other) && one.place == other.place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::screen::{Choosable, Dialog, Evidence, Reading};
+    use super::{Fusion, Picture};
+    use crate::model::{
+        Effect, Event, EventKind, QuestionKind, SessionStatus, Source, StopReason, Text,
+    };
+
+    const DRAWN: Picture = Picture { settled: false, resized: false };
+    const SETTLED: Picture = Picture { settled: true, resized: false };
+
+    fn reading(status: SessionStatus) -> Reading {
+        let draft = Some(String::new());
+        Reading { status: Some(status), evidence: Evidence::Title, draft, ..Reading::default() }
+    }
+
+    fn asking(command: &str) -> Reading {
+        let option = |number, label: &str, effect| Choosable {
+            number: Some(number),
+            label: label.to_owned(),
+            note: None,
+            selected: number == 1,
+            effect,
+        };
+        let options =
+            vec![option(1, "Allow once", Effect::AllowOnce), option(2, "No", Effect::RejectOnce)];
+        let dialog = Dialog {
+            kind: QuestionKind::Command,
+            tool: None,
+            text: format!("Allow {command}?"),
+            subject: String::new(),
+            meaning: None,
+            options,
+            typed: false,
+            place: None,
+        };
+        Reading { dialog: Some(dialog), draft: None, ..reading(SessionStatus::Waiting) }
+    }
+
+    /// The kinds of the events, with what matters of each.
+    fn kinds(events: &[Event<'_>]) -> Vec<String> {
+        let kind = |event: &Event<'_>| {
+            let value = serde_json::to_value(event).unwrap();
+            let word = |name: &str| value[name].as_str().map(str::to_owned);
+            let what = ["status", "outcome", "stop_reason", "prompt"].iter().find_map(|n| word(n));
+            format!("{} {}", word("type").unwrap(), what.unwrap_or_default()).trim().to_owned()
+        };
+        events.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn a_turn_with_a_question_that_we_answer_is_told_in_its_order_and_each_fact_once() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+        assert!(out.is_empty(), "at the start a question may yet come");
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        fusion.sent("go");
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        let early = Reading { dialog: None, ..reading(SessionStatus::Waiting) };
+        fusion.screen(&early, DRAWN, &mut out);
+        fusion.screen(&asking("ls"), DRAWN, &mut out);
+        fusion.screen(&asking("ls"), SETTLED, &mut out);
+        fusion.answered("Allow once", Effect::AllowOnce, None, &mut out);
+        assert!(fusion.question().is_none() && fusion.stands().is_some());
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+        let expected = [
+            "session_changed idle",
+            "session_changed working",
+            "turn_started go",
+            "session_changed waiting",
+            "asked",
+            "answered chosen",
+            "session_changed working",
+            "turn_ended end_turn",
+            "session_changed idle",
+        ];
+        assert_eq!(kinds(&out), expected);
+    }
+
+    #[test]
+    fn a_hook_that_is_earlier_than_the_title_begins_the_turn_once() {
+        let mut fusion = Fusion::new("new-1");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        let prompt = EventKind::TurnStarted { prompt: Text::from("typed by hand".to_owned()) };
+        fusion.hook(Event::new(Source::Hook, prompt), &mut out);
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.rekey("6c4f", Source::Hook, &mut out);
+        fusion.rekey("6c4f", Source::SessionFile, &mut out);
+        fusion.interrupted();
+        fusion.ended("the agent has ended", &mut out);
+        fusion.ended("the agent has ended", &mut out);
+        let expected = [
+            "session_changed idle",
+            "turn_started typed by hand",
+            "session_changed working",
+            "session_rekeyed",
+            "turn_ended cancelled",
+            "session_changed exited",
+            "session_ended",
+        ];
+        assert_eq!(kinds(&out), expected);
+        assert!(matches!(
+            out.get(4).map(|event| &event.kind),
+            Some(EventKind::TurnEnded { stop_reason: StopReason::Cancelled, .. })
+        ));
+    }
+}

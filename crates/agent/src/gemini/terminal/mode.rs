@@ -1,0 +1,78 @@
+//! Changing the mode and the model of a live agent, each seen on its screen.
+
+use super::act::refusal;
+use super::order::Busy;
+use super::words::Words;
+use super::work::Work;
+use crate::model::{Failure, Mode, SessionStatus};
+use std::time::Duration;
+
+/// How long the CLI may take to show another mode.
+const SHOWN: Duration = Duration::from_secs(3);
+/// How long a screen may take to stand still; that of an agent that works never does.
+const STILL: Duration = Duration::from_millis(400);
+/// How many modes can be gone through with one key.
+const MODES: usize = 4;
+
+impl Work {
+    /// Changes the mode: Ctrl+Y for `yolo`, Shift+Tab through the others, as far as this version has them.
+    pub(super) async fn set_mode(&mut self, mode: Mode) -> Result<(), Failure> {
+        self.has_begun().await?;
+        if self.status() == SessionStatus::Waiting {
+            let message = "the mode cannot be changed while the agent waits for an answer";
+            return Err(refusal("question_open", message, "answer it first"));
+        }
+        self.until(SHOWN, |work| work.reading.mode.is_some()).await;
+        if self.reading.mode == Some(mode) {
+            return Ok(());
+        }
+        if mode == Mode::Yolo || self.reading.mode == Some(Mode::Yolo) {
+            self.change("C-y").await;
+        }
+        for _ in 0..MODES {
+            if self.reading.mode == Some(mode) || mode == Mode::Yolo || !self.change("BTab").await {
+                break;
+            }
+        }
+        if self.reading.mode == Some(mode) {
+            return Ok(());
+        }
+        let shown = self.reading.mode.map_or("unknown", Mode::upstream);
+        let message =
+            format!("the mode stays {shown}: this CLI does not offer {} here", mode.upstream());
+        Err(refusal("no_such_mode", message, "start a new session with that mode"))
+    }
+
+    /// Presses a key that changes the mode. False where nothing changed.
+    async fn change(&mut self, key: &str) -> bool {
+        let before = self.reading.mode;
+        let other = |work: &Self| work.reading.mode.is_some() && work.reading.mode != before;
+        // A key that comes while the CLI draws the last change may be lost.
+        for _ in 0..2 {
+            self.until(STILL, Self::is_settled).await;
+            if self.pane.press(&[key]).await.is_ok() && self.until(SHOWN, other).await {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Changes the model.
+    pub(super) async fn set_model(&mut self, model: &str) -> Result<(), Failure> {
+        if model.trim().is_empty() || model.contains(char::is_whitespace) {
+            return Err(refusal("no_such_model", "a model has a name without blanks", "name one"));
+        }
+        let before = self.reading.model.clone();
+        self.send(&Words::Command(format!("/model set {model}")), &[], Busy::Refuse).await?;
+        let named = |work: &Self| {
+            work.reading.model != before
+                || work.reading.model.as_deref().is_some_and(|shown| shown.contains(model))
+        };
+        if self.until(SHOWN, named).await {
+            return Ok(());
+        }
+        let shown = self.reading.model.clone().unwrap_or_default();
+        let message = format!("the CLI still shows the model {shown}");
+        Err(refusal("not_accepted", message, "look at its screen"))
+    }
+}

@@ -1,0 +1,302 @@
+//! Starting the CLI in a window of its own.
+
+use super::super::cli::{Cli, Search, Version};
+use super::super::hooks::KEY;
+use super::files::Files;
+use super::listens::Listens;
+use super::live::Live;
+use super::work::{Begun, Work};
+use crate::model::{Failure, Mode, Phase};
+use crate::terminal::{Pane, Server, Size, Socket, Window};
+use std::path::{Path, PathBuf};
+
+/// How large a window is while nobody looks at it.
+const SIZE: Size = Size { columns: 120, rows: 40 };
+/// Since this version an id can be given in advance.
+const CHOOSES_ID: Version = Version::new(0, 41, 0);
+/// The CLI wants to be started again: it has asked whether a folder is trusted, or was updated.
+const AGAIN: &str = r#"while :; do "$@"; code=$?; [ "$code" -eq 199 ] || exit "$code"; done"#;
+/// Variables that are of the terminal or the shell that we were called in, and those that make the CLI think that
+/// nobody is there.
+const NOT_PASSED_ON: [&str; 16] = [
+    "TMUX",
+    "TMUX_PANE",
+    "TERM",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "COLUMNS",
+    "LINES",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "STY",
+    "CI",
+    "GITHUB_ACTIONS",
+    "NO_COLOR",
+    "POLLUX_CHILD",
+];
+
+/// A CLI to be started in a terminal.
+///
+/// ```no_run
+/// use pollux_agent::gemini::terminal::Start;
+/// use pollux_agent::model::Mode;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), pollux_agent::model::Failure> {
+/// let mut live = Start::new().mode(Mode::AutoEdit).cwd("/work/shop").start().await?;
+/// live.orders().prompt("now the tests").await?;
+/// while let Some(event) = live.next().await {
+///     println!("{}", serde_json::to_string(&event).unwrap());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    socket: Socket,
+    cli: Option<Cli>,
+    home: Option<PathBuf>,
+    cwd: PathBuf,
+    env: Vec<(String, String)>,
+    prompt: Option<String>,
+    mode: Mode,
+    model: Option<String>,
+    include: Vec<PathBuf>,
+    session_id: Option<String>,
+    resume: Option<(String, PathBuf)>,
+    extra: Vec<String>,
+    size: Option<Size>,
+    shell: Option<String>,
+}
+
+impl Start {
+    /// A CLI in the working directory of this process.
+    pub fn new() -> Self {
+        Self { cwd: PathBuf::from("."), ..Self::default() }
+    }
+
+    /// The tmux server to run it on. Without this it is one of our own.
+    #[must_use]
+    pub fn socket(mut self, socket: Socket) -> Self {
+        self.socket = socket;
+        self
+    }
+
+    /// The CLI to run. Without this it is looked for.
+    #[must_use]
+    pub fn cli(mut self, cli: Cli) -> Self {
+        self.cli = Some(cli);
+        self
+    }
+
+    /// The home that holds the CLI's directory `.gemini`. Without this it is the user's.
+    #[must_use]
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// The directory that the agent works in.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = cwd.into();
+        self
+    }
+
+    /// One more variable for the CLI, which has all of this process too.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// A prompt to begin with.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// What the agent may do without asking.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The model, in the CLI's words.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// One more directory that the agent may work in.
+    #[must_use]
+    pub fn include(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.include.push(directory.into());
+        self
+    }
+
+    /// The id that the new session shall have. Without this one is made, where the CLI takes one.
+    #[must_use]
+    pub fn session_id(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
+
+    /// Goes on with a session, whose file is `file`.
+    #[must_use]
+    pub fn resume(mut self, id: impl Into<String>, file: impl Into<PathBuf>) -> Self {
+        self.resume = Some((id.into(), file.into()));
+        self
+    }
+
+    /// One more argument for the CLI, passed on as it is.
+    #[must_use]
+    pub fn extra_arg(mut self, arg: impl Into<String>) -> Self {
+        self.extra.push(arg.into());
+        self
+    }
+
+    /// How large the window is while nobody looks at it.
+    #[must_use]
+    pub fn size(mut self, size: Size) -> Self {
+        self.size = Some(size);
+        self
+    }
+
+    /// Starts a login shell first and types the command into it, for a CLI that needs what only such a shell sets.
+    #[must_use]
+    pub fn in_shell(mut self, shell: impl Into<String>) -> Self {
+        self.shell = Some(shell.into());
+        self
+    }
+
+    /// Starts the CLI. Done when its window is there; its first events say how it fares.
+    pub async fn start(self) -> Result<Live, Failure> {
+        let server = Server::open(&self.socket).await?;
+        self.start_on(&server).await
+    }
+
+    /// Starts the CLI over a connection that is there: one of them is enough for all terminals.
+    pub async fn start_on(mut self, server: &Server) -> Result<Live, Failure> {
+        let search = Search::of_process();
+        let cli = match self.cli.take() {
+            Some(cli) => cli,
+            None => Cli::find(&search, None).await?,
+        };
+        let cwd = self.cwd.canonicalize().map_err(|error| {
+            let message = format!("cannot work in {}: {error}", self.cwd.display());
+            Failure::new(Phase::Start, "no_directory", message)
+        })?;
+        let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let gemini = home.join(".gemini");
+        let id = self.id(&cli)?;
+        let key = id.clone().unwrap_or_else(|| format!("new-{}", short_name()));
+        // Looked at before the CLI touches it.
+        let mut files = Files::new(gemini.clone(), &cwd, id.clone());
+        if let Some((_, file)) = &self.resume {
+            files.resume(file);
+        }
+        let command = self.command(&cli, id.as_deref());
+        let env = self.environment(&key);
+        let pane = self.open(server, &cwd, &env, &command).await?;
+        let version = cli.version.map(|version| version.to_string()).unwrap_or_default();
+        for (name, value) in [
+            ("key", key.as_str()),
+            ("name", key.as_str()),
+            ("cwd", &cwd.display().to_string()),
+            ("gemini", &gemini.display().to_string()),
+            ("version", &version),
+        ] {
+            pane.note(name, value).await?;
+        }
+        let begun = Begun {
+            key,
+            files,
+            listens: Listens::not_yet(),
+            typed: self.shell.as_ref().map(|_| shell_line(&command)),
+        };
+        Work::start(pane, begun, self.prompt).await
+    }
+
+    async fn open(
+        &self,
+        server: &Server,
+        cwd: &Path,
+        env: &[(String, String)],
+        command: &[String],
+    ) -> Result<Pane, Failure> {
+        let name = cwd.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let shell = self.shell.as_ref().map(|shell| vec![shell.clone(), "-l".to_owned()]);
+        let again = ["/bin/sh", "-c", AGAIN, "pollux"].map(str::to_owned);
+        let direct = || again.into_iter().chain(command.iter().cloned()).collect::<Vec<_>>();
+        let command = shell.unwrap_or_else(direct);
+        let size = self.size.unwrap_or(SIZE);
+        Pane::open(server, &Window { name: &name, cwd, env, command: &command, size }).await
+    }
+
+    /// The id of the session, where it is known before the start.
+    fn id(&self, cli: &Cli) -> Result<Option<String>, Failure> {
+        if let Some((id, _)) = &self.resume {
+            return Ok(Some(id.clone()));
+        }
+        if !cli.at_least(CHOOSES_ID) {
+            if self.session_id.is_none() {
+                return Ok(None);
+            }
+            let message = format!("this Gemini CLI has no --session-id: it came with {CHOOSES_ID}");
+            let failure = Failure::new(Phase::Start, "not_in_this_version", message);
+            return Err(failure.hint("update it, or leave the flag out"));
+        }
+        let made = || uuid::Uuid::new_v4().to_string();
+        Ok(Some(self.session_id.clone().unwrap_or_else(made)))
+    }
+
+    /// The program and its arguments.
+    fn command(&self, cli: &Cli, id: Option<&str>) -> Vec<String> {
+        let mut words = vec![cli.path.display().to_string()];
+        if self.mode != Mode::Default {
+            words.push(format!("--approval-mode={}", self.mode.upstream()));
+        }
+        words.extend(self.model.iter().map(|model| format!("--model={model}")));
+        match &self.resume {
+            Some((id, _)) => words.push(format!("--resume={id}")),
+            None => words.extend(id.map(|id| format!("--session-id={id}"))),
+        }
+        for directory in &self.include {
+            words.push(format!("--include-directories={}", directory.display()));
+        }
+        words.extend(self.extra.iter().cloned());
+        words.extend(self.prompt.iter().map(|prompt| format!("--prompt-interactive={prompt}")));
+        words
+    }
+
+    /// What the CLI finds in its environment: all that we have, and what makes it one process that a signal reaches.
+    fn environment(&self, key: &str) -> Vec<(String, String)> {
+        let own = std::env::vars_os().filter_map(|(name, value)| {
+            let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+            (!NOT_PASSED_ON.contains(&name.as_str())).then_some((name, value))
+        });
+        let mut env: Vec<(String, String)> = own.collect();
+        env.push(("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned()));
+        env.push((KEY.to_owned(), key.to_owned()));
+        env.extend(self.env.iter().cloned());
+        env
+    }
+}
+
+/// A name for what has no id yet.
+pub(super) fn short_name() -> String {
+    uuid::Uuid::new_v4().simple().to_string().chars().take(8).collect()
+}
+
+/// The command as a line for a shell.
+fn shell_line(command: &[String]) -> String {
+    let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+    let words: Vec<String> = command.iter().map(quoted).collect();
+    format!("exec {}", words.join(" "))
+}

@@ -1,0 +1,108 @@
+//! What is sent, and what the sender meant by it. Pure.
+
+/// What is sent to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// For the model, whatever it begins with.
+    Prompt(String),
+    /// One of the CLI's own commands, such as `/compress`.
+    Command(String),
+    /// A command for the shell, which the CLI runs and tells the model of.
+    Shell(String),
+}
+
+/// Stands before a prompt that would be taken for a command. Nobody sees it, and the CLI does not take it for a blank.
+const VEIL: char = '\u{200b}';
+
+impl Words {
+    /// What somebody means who types this: a command of the CLI where it looks like one, else a prompt.
+    ///
+    /// ```
+    /// use pollux_agent::gemini::terminal::Words;
+    ///
+    /// assert_eq!(Words::typed("/compress"), Words::Command("/compress".into()));
+    /// assert_eq!(Words::typed("/etc/hosts: what is it?"), Words::Prompt("/etc/hosts: what is it?".into()));
+    /// assert_eq!(Words::typed("!ls"), Words::Shell("ls".into()));
+    /// ```
+    pub fn typed(text: &str) -> Self {
+        let text = text.trim();
+        if let Some(command) = text.strip_prefix('!').filter(|command| !command.is_empty()) {
+            return Self::Shell(command.trim().to_owned());
+        }
+        let name = text.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
+        let is_name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
+        };
+        match name {
+            Some(name) if is_name(name) => Self::Command(text.to_owned()),
+            _ => Self::Prompt(text.to_owned()),
+        }
+    }
+
+    /// The text as it is pasted.
+    pub(super) fn pasted(&self) -> String {
+        match self {
+            Self::Prompt(text) => {
+                let text = plain(text);
+                if text.trim_start().starts_with('/') { format!("{VEIL}{text}") } else { text }
+            }
+            Self::Command(text) | Self::Shell(text) => plain(text).replace('\n', " "),
+        }
+    }
+
+    /// True where there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pasted().trim().is_empty()
+    }
+}
+
+/// Text without what would steer a terminal, and with the line ends that a paste has.
+fn plain(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let keep = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
+    text.trim_end().chars().filter(keep).collect()
+}
+
+/// True where what stands in the input box is this text: it is wrapped there, and a long paste is only named.
+pub(super) fn stands(draft: &str, pasted: &str) -> bool {
+    let bare = |text: &str| -> String {
+        text.chars().filter(|c| !c.is_whitespace() && *c != VEIL).collect()
+    };
+    let (draft, pasted) = (bare(draft), bare(pasted));
+    if draft == pasted {
+        return true;
+    }
+    // `[Pasted Text: 12 lines]` or `[Pasted Text: 700 chars]`, and nothing else.
+    let named = draft.strip_prefix("[PastedText:").and_then(|rest| rest.strip_suffix(']'));
+    named.is_some_and(|rest| rest.ends_with("lines") || rest.ends_with("chars"))
+        // A box shows only so many rows of a long draft: the end of it.
+        || (draft.len() > 200 && pasted.ends_with(&draft))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Words, stands};
+
+    #[test]
+    fn a_prompt_that_begins_with_a_slash_is_not_a_command() {
+        let prompt = Words::Prompt("/clear is what?".into());
+        assert_eq!(prompt.pasted(), "\u{200b}/clear is what?");
+        assert_eq!(Words::typed("/clear"), Words::Command("/clear".into()));
+        assert_eq!(Words::typed("// a comment"), Words::Prompt("// a comment".into()));
+    }
+
+    #[test]
+    fn nothing_in_a_prompt_steers_the_terminal() {
+        let prompt = Words::Prompt("a\r\nb\x1b[201~\x03c\u{9b}d".into());
+        assert_eq!(prompt.pasted(), "a\nb[201~cd");
+    }
+
+    #[test]
+    fn a_draft_is_known_however_it_is_wrapped() {
+        assert!(stands("write a long\nprompt here", "write a long prompt here"));
+        assert!(stands("[Pasted Text: 12 lines]", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12"));
+        assert!(!stands("write a long prompt hereX", "write a long prompt here"));
+        assert!(!stands("", "x"));
+    }
+}

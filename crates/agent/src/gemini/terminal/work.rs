@@ -1,0 +1,349 @@
+//! One task for one live agent: draws what it prints, reads its screen and its file, and carries out orders.
+
+use super::super::hooks::Translator;
+use super::super::screen::{Reading, read};
+use super::files::Files;
+use super::fuse::{Fusion, Picture};
+use super::listens::Listens;
+use super::live::{Live, Orders};
+use super::order::{Kind, Order};
+use crate::model::{Event, Failure, SessionStatus, Source};
+use crate::terminal::{Emulator, Ended, Gone, News, Pane, Watch};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+/// How many events may wait for a reader. When there are more, the terminal is read no further until there is room.
+const WAITING: usize = 1024;
+/// How many orders may wait.
+const ORDERS: usize = 64;
+/// A picture is drawn in parts: it is looked at when nothing more came for so long,
+const DRAWN: Duration = Duration::from_millis(6);
+/// and at the latest so long after its first part.
+const DRAWING: Duration = Duration::from_millis(25);
+/// A screen that stands for so long is no half-drawn picture.
+const SETTLED: Duration = Duration::from_millis(150);
+
+/// How an agent begins.
+pub(super) struct Begun {
+    pub(super) key: String,
+    pub(super) files: Files,
+    pub(super) listens: Listens,
+    /// A line to be typed into the shell that was started first.
+    pub(super) typed: Option<String>,
+}
+
+pub(super) struct Work {
+    pub(super) pane: Pane,
+    pub(super) reading: Reading,
+    pub(super) fusion: Fusion,
+    pub(super) files: Files,
+    pub(super) listens: Listens,
+    hooks: Translator,
+    watch: Watch,
+    emulator: Emulator,
+    tell: mpsc::Sender<Event<'static>>,
+    orders: mpsc::Receiver<Order>,
+    /// When the first and the last part of a picture came that was not looked at yet.
+    drawing: Option<(Instant, Instant)>,
+    /// When the screen will have settled.
+    settles: Option<Instant>,
+    resized: bool,
+    pub(super) over: bool,
+}
+
+/// What the loop woke up for.
+enum Woke {
+    News(Box<News>),
+    Drawn,
+    Settled,
+    Written,
+    Order(Option<Order>),
+    Late,
+}
+
+impl Work {
+    /// Takes a pane under watch, and gives the handle.
+    pub(super) async fn start(
+        pane: Pane,
+        begun: Begun,
+        prompt: Option<String>,
+    ) -> Result<Live, Failure> {
+        let watch = pane.watch();
+        let captured = pane.capture().await?;
+        let (tell, events) = mpsc::channel(WAITING);
+        let (queue, orders) = mpsc::channel(ORDERS);
+        let mut work = Self {
+            pane: pane.clone(),
+            reading: Reading::default(),
+            fusion: Fusion::new(begun.key),
+            files: begun.files,
+            listens: begun.listens,
+            hooks: Translator::default(),
+            watch,
+            emulator: Emulator::new(captured.size),
+            tell,
+            orders,
+            drawing: None,
+            settles: None,
+            resized: false,
+            over: false,
+        };
+        work.redraw(&captured);
+        if let Some(prompt) = prompt {
+            work.fusion.sent(&prompt);
+        }
+        let mut task = JoinSet::new();
+        task.spawn(work.run(begun.typed));
+        Ok(Live { events, orders: Orders { queue }, pane, _task: task })
+    }
+
+    async fn run(mut self, typed: Option<String>) {
+        if let Some(line) = typed {
+            self.type_into_shell(&line).await;
+        }
+        while !self.over {
+            match self.wake(None, true).await {
+                Woke::Order(Some(order)) => {
+                    let done = self.carry_out(order.kind).await;
+                    // Who gave it may have gone.
+                    drop(order.done.send(done));
+                }
+                // Nobody can give orders any more, but somebody may still listen.
+                Woke::Order(None) => self.orders.close(),
+                woke => self.take(woke).await,
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, order: Kind) -> Result<(), Failure> {
+        match order {
+            Kind::Send { words, files, busy } => self.send(&words, &files, busy).await,
+            Kind::Answer { question, choice, reason } => {
+                self.answer(question.as_deref(), &choice, reason.as_deref()).await
+            }
+            Kind::Interrupt { drop_queued } => self.interrupt(drop_queued).await,
+            Kind::Mode(mode) => self.set_mode(mode).await,
+            Kind::Model(model) => self.set_model(&model).await,
+            Kind::Hook(payload) => {
+                self.hook(&payload).await;
+                Ok(())
+            }
+            Kind::Stop => self.stop().await,
+        }
+    }
+
+    /// Waits for something to happen.
+    async fn wake(&mut self, until: Option<Instant>, orders: bool) -> Woke {
+        let drawn = self.drawing.map(|(first, last)| (first + DRAWING).min(last + DRAWN));
+        tokio::select! {
+            news = self.watch.next() => Woke::News(Box::new(news)),
+            () = at(drawn) => Woke::Drawn,
+            () = at(self.settles) => Woke::Settled,
+            () = self.files.changed() => Woke::Written,
+            order = self.orders.recv(), if orders && !self.orders.is_closed() => Woke::Order(order),
+            () = at(until) => Woke::Late,
+        }
+    }
+
+    async fn take(&mut self, woke: Woke) {
+        match woke {
+            Woke::News(news) => self.news(*news).await,
+            Woke::Drawn => {
+                self.drawing = None;
+                self.settles = Some(Instant::now() + SETTLED);
+                self.look(false).await;
+            }
+            Woke::Settled => {
+                self.settles = None;
+                self.look(true).await;
+                self.resized = false;
+            }
+            Woke::Written => self.read_file().await,
+            Woke::Order(_) | Woke::Late => {}
+        }
+    }
+
+    /// Waits until the screen is as it is wanted, and goes on with everything else meanwhile. False where that took too
+    /// long, or the agent has gone.
+    pub(super) async fn until(
+        &mut self,
+        limit: Duration,
+        mut wanted: impl FnMut(&Self) -> bool,
+    ) -> bool {
+        let late = Instant::now() + limit;
+        while !wanted(self) {
+            if self.over {
+                return false;
+            }
+            match self.wake(Some(late), false).await {
+                Woke::Late => return false,
+                woke => self.take(woke).await,
+            }
+        }
+        true
+    }
+
+    /// Lets some time pass.
+    pub(super) async fn pause(&mut self, time: Duration) {
+        self.until(time, |_| false).await;
+    }
+
+    async fn news(&mut self, news: News) {
+        if let Some(gone) = news.gone {
+            let why = match gone {
+                Gone::Pane => "the agent has ended",
+                Gone::Server => "the tmux server has gone",
+            };
+            return self.end(why).await;
+        }
+        self.listens.hear(&news.output);
+        if news.lost || news.resized {
+            self.resized |= news.resized;
+            match self.pane.capture().await {
+                Ok(captured) => self.redraw(&captured),
+                Err(_) => return self.end("the agent's pane has gone").await,
+            }
+        } else if !news.output.is_empty() {
+            self.emulator.feed(&news.output);
+            self.mark();
+        }
+        if let Some(told) = news.told {
+            if let Some(dead) = told.dead {
+                let why = match dead {
+                    Ended::Code(code) => format!("the agent has ended with exit code {code}"),
+                    Ended::Signal(signal) => format!("the agent was ended by signal {signal}"),
+                };
+                return self.end(&why).await;
+            }
+            if self.emulator.title() != Some(told.title.as_str()) && self.drawing.is_none() {
+                self.emulator.set_title(told.title);
+                self.mark();
+            }
+        }
+    }
+
+    fn mark(&mut self) {
+        let now = Instant::now();
+        let first = self.drawing.map_or(now, |(first, _)| first);
+        self.drawing = Some((first, now));
+        self.settles = None;
+    }
+
+    /// Draws what tmux has drawn: it is the truth about what stands in its pane.
+    fn redraw(&mut self, captured: &crate::terminal::Captured) {
+        self.emulator = Emulator::new(captured.size);
+        self.emulator.feed(captured.text.as_bytes());
+        self.emulator.set_title(captured.told.title.clone());
+        self.mark();
+    }
+
+    /// Draws and reads the screen as it is now.
+    pub(super) async fn refresh(&mut self) -> Result<(), Failure> {
+        let captured = self.pane.capture().await?;
+        self.redraw(&captured);
+        self.look(false).await;
+        Ok(())
+    }
+
+    /// Reads the screen.
+    async fn look(&mut self, settled: bool) {
+        self.reading = read(&self.emulator.screen());
+        if self.reading.status != Some(self.fusion.status()) {
+            // What was said comes before the end of the turn in which it was said.
+            self.read_file().await;
+        }
+        let mut out = Vec::new();
+        let picture = Picture { settled, resized: self.resized };
+        self.fusion.screen(&self.reading, picture, &mut out);
+        self.say(out).await;
+    }
+
+    pub(super) async fn read_file(&mut self) {
+        let mut out = Vec::new();
+        for event in self.files.look(self.fusion.said()) {
+            self.fusion.file(event, &mut out);
+        }
+        let key = self.files.id().map(str::to_owned);
+        if let Some(id) = key {
+            self.is_called(&id, Source::SessionFile, &mut out).await;
+        }
+        self.say(out).await;
+    }
+
+    /// Takes what a hook was told. The id of the session is known from now on, where it was not, or was another.
+    async fn hook(&mut self, payload: &str) {
+        let mut out = Vec::new();
+        let events = self.hooks.payload(payload);
+        let told = self.hooks.session().map(str::to_owned);
+        if let Some(id) = told.filter(|id| *id != self.fusion.key()) {
+            self.files.is(&id);
+            self.fusion.cleared(&mut out);
+            self.is_called(&id, Source::Hook, &mut out).await;
+        }
+        for event in events {
+            self.fusion.hook(event, &mut out);
+        }
+        self.say(out).await;
+        self.read_file().await;
+    }
+
+    /// The session has this id: those who come later find it under its name.
+    pub(super) async fn is_called(
+        &mut self,
+        id: &str,
+        source: Source,
+        out: &mut Vec<Event<'static>>,
+    ) {
+        self.fusion.rekey(id, source, out);
+        if out
+            .iter()
+            .any(|event| matches!(event.kind, crate::model::EventKind::SessionRekeyed { .. }))
+        {
+            // A pane that is gone needs no name.
+            drop(self.pane.note("key", id).await);
+        }
+    }
+
+    pub(super) async fn say(&mut self, events: Vec<Event<'static>>) {
+        for event in events {
+            // Who has gone away misses nothing more.
+            drop(self.tell.send(event).await);
+        }
+    }
+
+    /// The id of the question that stands on the screen.
+    pub(super) fn asks(&self) -> Option<&str> {
+        self.fusion.stands()
+    }
+
+    /// Whether the screen has stood still for a while.
+    pub(super) fn is_settled(&self) -> bool {
+        self.drawing.is_none() && self.settles.is_none()
+    }
+
+    /// Whether a text stands on the screen.
+    pub(super) fn shows(&self, text: &str) -> bool {
+        self.emulator.screen().rows.iter().any(|row| row.contains(text))
+    }
+
+    pub(super) fn status(&self) -> SessionStatus {
+        self.fusion.status()
+    }
+
+    async fn end(&mut self, why: &str) {
+        self.read_file().await;
+        let mut out = Vec::new();
+        self.fusion.ended(why, &mut out);
+        self.say(out).await;
+        self.over = true;
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,180 @@
+//! A terminal emulator over bytes: crate `avt` draws, crate `vte` hears the titles, which `avt` does not keep.
+
+use super::screen::{Cursor, Screen, Size};
+use std::fmt;
+
+/// How many rows above the screen are kept unless somebody says otherwise: enough for the last answers.
+pub const HISTORY: usize = 5_000;
+
+/// A title that is longer than this is cut.
+const LONGEST_TITLE: usize = 1_000;
+
+/// A terminal: bytes in, a [`Screen`] out. Where the bytes are cut does not matter.
+///
+/// ```
+/// use pollux_agent::terminal::{Emulator, Size};
+///
+/// let mut terminal = Emulator::new(Size { columns: 20, rows: 2 });
+/// terminal.feed("\x1b]0;Ready\x07one\r\ntw\u{f6}".as_bytes());
+/// let screen = terminal.screen();
+/// assert_eq!(screen.rows, ["one", "tw\u{f6}"]);
+/// assert_eq!(screen.title.as_deref(), Some("Ready"));
+/// ```
+pub struct Emulator {
+    terminal: avt::Terminal,
+    decoder: Decoder,
+    titles: vte::Parser,
+    title: Title,
+}
+
+impl Emulator {
+    /// A terminal of a size, with [`HISTORY`] rows above it.
+    pub fn new(size: Size) -> Self {
+        Self::with_history(size, HISTORY)
+    }
+
+    /// A terminal of a size, with so many rows above it.
+    pub fn with_history(size: Size, rows: usize) -> Self {
+        let (columns, high) = cells(size);
+        let terminal = avt::Terminal::with_scrollback(columns, high, Some(rows))
+            .unwrap_or_else(|_| unreachable!("`cells` gives no size of nothing"));
+        Self {
+            terminal,
+            decoder: Decoder::default(),
+            titles: vte::Parser::new(),
+            title: Title::default(),
+        }
+    }
+
+    /// Draws what a program printed.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.titles.advance(&mut self.title, bytes);
+        let terminal = &mut self.terminal;
+        self.decoder.feed(bytes, |text| terminal.feed(text));
+    }
+
+    /// Gives it another size, as a window that was pulled.
+    pub fn resize(&mut self, size: Size) {
+        let (columns, rows) = cells(size);
+        self.terminal.resize(columns, rows);
+    }
+
+    /// Sets the title, where it is known from elsewhere.
+    pub fn set_title(&mut self, title: impl Into<String>) {
+        self.title.text = Some(title.into());
+    }
+
+    /// The title alone: cheaper than the whole screen.
+    pub fn title(&self) -> Option<&str> {
+        self.title.text.as_deref()
+    }
+
+    /// How often a title was set: a title that comes again is news too.
+    pub fn titles(&self) -> u64 {
+        self.title.count
+    }
+
+    /// What stands on the screen, without its history.
+    pub fn screen(&self) -> Screen {
+        let (columns, rows) = self.terminal.size();
+        let cursor = self.terminal.cursor();
+        Screen {
+            size: Size { columns: short(columns), rows: short(rows) },
+            rows: self.terminal.screen().visible_lines().map(written).collect(),
+            history: Vec::new(),
+            title: self.title.text.clone(),
+            cursor: Some(Cursor {
+                row: short(cursor.row),
+                column: short(cursor.col),
+                visible: cursor.visible,
+            }),
+            alternate: self.terminal.active_screen_kind() == avt::ScreenKind::Alternate,
+        }
+    }
+
+    /// What has gone over the upper edge, the oldest first; at most so many rows, the newest.
+    pub fn history(&self, most: usize) -> Vec<String> {
+        let all = self.terminal.primary_screen();
+        let above = all.all_lines().count().saturating_sub(self.terminal.size().1);
+        all.all_lines().take(above).skip(above.saturating_sub(most)).map(written).collect()
+    }
+
+    /// What a terminal that comes later must be fed to show the same.
+    pub fn dump(&self) -> String {
+        self.terminal.dump()
+    }
+}
+
+impl fmt::Debug for Emulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emulator").field("screen", &self.screen()).finish_non_exhaustive()
+    }
+}
+
+fn cells(size: Size) -> (usize, usize) {
+    (usize::from(size.columns.max(1)), usize::from(size.rows.max(1)))
+}
+
+fn short(number: usize) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+fn written(line: &avt::Line) -> String {
+    let mut text = line.text();
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Hears titles (OSC 0 and 2) and nothing else.
+#[derive(Default)]
+struct Title {
+    text: Option<String>,
+    count: u64,
+}
+
+impl vte::Perform for Title {
+    fn osc_dispatch(&mut self, params: &[&[u8]], _bell_terminated: bool) {
+        if let [b"0" | b"2", words @ ..] = params {
+            // A semicolon is a border for OSC; in a title it is a semicolon.
+            let text = String::from_utf8_lossy(&words.join(&b';')).into_owned();
+            self.text = Some(text.chars().take(LONGEST_TITLE).collect());
+            self.count += 1;
+        }
+    }
+}
+
+/// Bytes to text, however they are cut: what is left of a character waits for the rest of it.
+#[derive(Debug, Default)]
+struct Decoder {
+    /// The beginning of a character: at most three bytes.
+    begun: Vec<u8>,
+}
+
+impl Decoder {
+    fn feed(&mut self, bytes: &[u8], mut show: impl FnMut(&str)) {
+        if self.begun.is_empty() {
+            self.decode(bytes, &mut show);
+        } else {
+            let mut whole = std::mem::take(&mut self.begun);
+            whole.extend_from_slice(bytes);
+            self.decode(&whole, &mut show);
+        }
+    }
+
+    fn decode(&mut self, mut bytes: &[u8], show: &mut impl FnMut(&str)) {
+        loop {
+            let wrong = match std::str::from_utf8(bytes) {
+                Ok(text) => return show(text),
+                Err(wrong) => wrong,
+            };
+            let (good, rest) = bytes.split_at(wrong.valid_up_to());
+            show(std::str::from_utf8(good).unwrap_or_default());
+            let Some(length) = wrong.error_len() else {
+                self.begun.extend_from_slice(rest);
+                return;
+            };
+            show("\u{fffd}");
+            bytes = rest.get(length..).unwrap_or_default();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One pane: keys and text into it, its screen out of it, and what we write on it for those who come later.
+
+use super::server::{SESSION, Server};
+use super::watch::{Told, Watch};
+use super::{Cursor, Size};
+use crate::model::{Failure, Phase};
+use std::path::Path;
+use std::time::Duration;
+
+/// What a pane is asked for at once.
+const FACTS: &str = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} \
+    #{alternate_on} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+
+/// A program to be run in a window of its own.
+#[derive(Debug, Clone)]
+pub struct Window<'a> {
+    /// The name of the window.
+    pub name: &'a str,
+    /// Where it runs.
+    pub cwd: &'a Path,
+    /// Its environment, beside what tmux itself sets.
+    pub env: &'a [(String, String)],
+    /// The program and its arguments.
+    pub command: &'a [String],
+    /// How large the window is while nobody looks at it.
+    pub size: Size,
+}
+
+/// A pane of tmux.
+#[derive(Debug, Clone)]
+pub struct Pane {
+    server: Server,
+    /// tmux's name of it, such as `%3`.
+    id: String,
+    /// tmux's name of its window, such as `@2`.
+    window: String,
+}
+
+/// What stood in a pane at one moment.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    /// What a terminal must be fed to show the same.
+    pub text: String,
+    /// How large it is.
+    pub size: Size,
+    /// Where the cursor is.
+    pub cursor: Cursor,
+    /// True where the program has switched to the alternate screen.
+    pub alternate: bool,
+    /// What tmux tells of it.
+    pub told: Told,
+}
+
+impl Pane {
+    /// Runs a program in a new window of our session.
+    pub async fn open(server: &Server, window: &Window<'_>) -> Result<Self, Failure> {
+        let size = format!("{}x{}", window.size.columns, window.size.rows);
+        server.command(&["set-option", "-t", SESSION, "default-size", &size]).await?;
+        let cwd = window.cwd.display().to_string();
+        let target = format!("{SESSION}:");
+        let mut words = vec!["new-window", "-d", "-P", "-F", "#{pane_id} #{window_id}"];
+        words.extend(["-t", &target, "-n", window.name, "-c", &cwd]);
+        let pairs: Vec<String> =
+            window.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        words.extend(pairs.iter().flat_map(|pair| ["-e", pair]));
+        words.push("--");
+        words.extend(window.command.iter().map(String::as_str));
+        let told = server.ask(&words).await?;
+        let (id, at) = told.split_once(' ').unwrap_or((&told, ""));
+        let pane = Self { server: server.clone(), id: id.to_owned(), window: at.to_owned() };
+        server.settle().await;
+        Ok(pane)
+    }
+
+    /// A pane that is there.
+    pub async fn find(server: &Server, id: &str) -> Result<Self, Failure> {
+        let told =
+            server.ask(&["display-message", "-p", "-t", id, "#{pane_id} #{window_id}"]).await?;
+        match told.split_once(' ') {
+            // tmux shows another pane where the one that was asked for is gone.
+            Some((found, window)) if !id.starts_with('%') || found == id => {
+                let (id, window) = (found.to_owned(), window.to_owned());
+                Ok(Self { server: server.clone(), id, window })
+            }
+            _ => {
+                let message = format!("there is no pane {id}");
+                Err(Failure::new(Phase::Find, "no_terminal", message))
+            }
+        }
+    }
+
+    /// tmux's name of it.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// tmux's name of its window.
+    pub fn window(&self) -> &str {
+        &self.window
+    }
+
+    /// The server that it is on.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Begins to watch it.
+    pub fn watch(&self) -> Watch {
+        self.server.link.posts.watch(&self.id, &self.window)
+    }
+
+    /// What stands in it now, as tmux has drawn it. Its watcher is told only what is printed from now on.
+    pub async fn capture(&self) -> Result<Captured, Failure> {
+        let facts = ["display-message", "-p", "-t", &self.id, FACTS];
+        let picture = ["capture-pane", "-p", "-e", "-t", &self.id];
+        let (facts, rows) = self.server.picture(&self.id, &facts, &picture).await?;
+        let mut fields = facts.splitn(7, ' ');
+        let mut number = || fields.next().and_then(|field| field.parse::<u16>().ok()).unwrap_or(0);
+        let size = Size { columns: number(), rows: number() };
+        let (column, row, visible) = (number(), number(), number() == 1);
+        let alternate = number() == 1;
+        let cursor = Cursor { row, column, visible };
+        let told = Told::read(fields.next().unwrap_or_default());
+        let at = format!("\x1b[0m\x1b[{};{}H", row + 1, column + 1);
+        let text = format!("\x1b[0m\x1b[H\x1b[2J{}{at}", rows.join("\r\n"));
+        Ok(Captured { text, size, cursor, alternate, told })
+    }
+
+    /// What has gone over the upper edge, as text: at most so many rows.
+    pub async fn history(&self, most: usize) -> Result<Vec<String>, Failure> {
+        let from = format!("-{most}");
+        let words = ["capture-pane", "-p", "-J", "-S", &from, "-E", "-1", "-t", &self.id];
+        self.server.command(&words).await
+    }
+
+    /// Presses keys, by tmux's names of them. A pane that shows its history is brought back first.
+    pub async fn press(&self, keys: &[&str]) -> Result<(), Failure> {
+        self.leave_mode().await?;
+        let mut words = vec!["send-keys", "-t", &self.id];
+        words.extend(keys);
+        self.server.command(&words).await.map(drop)
+    }
+
+    /// Types text, letter by letter.
+    pub async fn type_text(&self, text: &str) -> Result<(), Failure> {
+        self.leave_mode().await?;
+        self.server.command(&["send-keys", "-t", &self.id, "-l", "--", text]).await.map(drop)
+    }
+
+    /// Pastes text in one go: with brackets around it, where the program has asked for them.
+    pub async fn paste(&self, text: &str) -> Result<(), Failure> {
+        self.leave_mode().await?;
+        let buffer = format!("pollux{}", self.id);
+        self.server.command(&["set-buffer", "-b", &buffer, "--", text]).await?;
+        let words = ["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", &self.id];
+        self.server.command(&words).await.map(drop)
+    }
+
+    /// In copy mode keys scroll, and never reach the program.
+    async fn leave_mode(&self) -> Result<(), Failure> {
+        let leave = format!("send-keys -t {} -X cancel", self.id);
+        let words = ["if-shell", "-F", "-t", &self.id, "#{pane_in_mode}", &leave];
+        self.server.command(&words).await.map(drop)
+    }
+
+    /// Gives its window another size, for as long as nobody looks at it.
+    pub async fn resize(&self, size: Size) -> Result<(), Failure> {
+        let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
+        let words = ["resize-window", "-t", &self.window, "-x", &columns, "-y", &rows];
+        self.server.command(&words).await?;
+        // What `resize-window` has fixed would not follow a person's terminal any more.
+        let words = ["set-option", "-u", "-w", "-t", &self.window, "window-size"];
+        self.server.command(&words).await.map(drop)
+    }
+
+    /// Makes its program draw everything anew: its window becomes narrower for a moment.
+    pub async fn redraw(&self) -> Result<(), Failure> {
+        let size = self.capture().await?.size;
+        let narrower = Size { columns: size.columns.saturating_sub(1).max(1), ..size };
+        self.resize(narrower).await?;
+        // Two changes at once would be one to the program, and none.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        self.resize(size).await
+    }
+
+    /// Writes something on it, which lasts as long as it does: `@pollux_` and a name.
+    pub async fn note(&self, name: &str, value: &str) -> Result<(), Failure> {
+        let name = format!("@pollux_{name}");
+        self.server.command(&["set-option", "-p", "-t", &self.id, &name, value]).await.map(drop)
+    }
+
+    /// Ends its program, and takes it away.
+    pub async fn kill(&self) -> Result<(), Failure> {
+        self.server.command(&["kill-pane", "-t", &self.id]).await.map(drop)
+    }
+}

@@ -1,0 +1,165 @@
+//! Which tmux server: one of our own, or the user's.
+#![expect(clippy::disallowed_methods, reason = "tmux is started here, and nowhere else")]
+
+use crate::model::{Failure, Phase};
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use tokio::process::Command;
+
+/// The oldest tmux that is good enough, as numbers.
+const OLDEST: (u32, u32) = (3, 3);
+
+/// What of our environment the tmux server itself may see. What an agent needs it is given with its window: a server
+/// lives long, and should not pass on what was set when it was started.
+const SEEN: [&str; 13] = [
+    "HOME",
+    "PATH",
+    "SHELL",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "TMUX_TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "SSH_AUTH_SOCK",
+    "TERM",
+];
+
+/// A tmux server, by its socket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Socket {
+    /// A server of ours: a name in tmux's own directory of sockets.
+    Named(String),
+    /// A server of ours: a path.
+    Path(PathBuf),
+    /// The server that the user's own `tmux` talks to.
+    Users,
+}
+
+impl Default for Socket {
+    fn default() -> Self {
+        Self::Named("pollux".to_owned())
+    }
+}
+
+impl fmt::Display for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Users => f.write_str("default"),
+        }
+    }
+}
+
+impl Socket {
+    /// The socket that a word names: a path where it has a slash in it, `default` for the user's own.
+    pub fn named(word: &str) -> Self {
+        match word {
+            "default" => Self::Users,
+            path if path.contains('/') => Self::Path(path.into()),
+            name => Self::Named(name.to_owned()),
+        }
+    }
+
+    /// The arguments that make tmux talk to this server.
+    pub fn arguments(&self) -> Vec<String> {
+        let own = |flag: &str, name: String| {
+            // No settings of the user: what is in them was written for other panes than ours.
+            vec!["-u".into(), flag.into(), name, "-f".into(), "/dev/null".into()]
+        };
+        match self {
+            Self::Named(name) => own("-L", name.clone()),
+            Self::Path(path) => own("-S", path.display().to_string()),
+            Self::Users => vec!["-u".into()],
+        }
+    }
+
+    /// tmux, about to talk to this server.
+    pub(super) fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(self.arguments()).stderr(Stdio::piped());
+        if *self == Self::Users {
+            return command;
+        }
+        command.env_clear();
+        let seen = std::env::vars_os().filter(|(name, _)| SEEN.iter().any(|seen| name == *seen));
+        command.envs(seen);
+        command
+    }
+}
+
+impl Socket {
+    /// What tmux says of every pane of this server, in the words of `format`. Nothing where there is no server.
+    pub async fn panes(&self, format: &str) -> Result<Vec<String>, Failure> {
+        let mut tmux = self.tmux();
+        tmux.args(["list-panes", "-a", "-F", format]).stdin(Stdio::null());
+        let told = tmux.output().await.map_err(|error| absent(&error))?;
+        Ok(String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect())
+    }
+
+    /// All processes of this machine: number, parent, command line.
+    pub async fn processes() -> Vec<(u32, u32, String)> {
+        let mut all = Command::new("ps");
+        all.args(["-axo", "pid=,ppid=,args="]).stdin(Stdio::null());
+        let told = all.output().await.map(|told| told.stdout).unwrap_or_default();
+        let read = |line: &str| {
+            let (own, rest) = line.trim_start().split_once(' ')?;
+            let (parent, line) = rest.trim_start().split_once(' ')?;
+            Some((own.parse().ok()?, parent.parse().ok()?, line.to_owned()))
+        };
+        String::from_utf8_lossy(&told).lines().filter_map(read).collect()
+    }
+}
+
+fn absent(error: &std::io::Error) -> Failure {
+    let message = format!("tmux could not be started: {error}");
+    let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
+    Failure::new(Phase::Start, "tmux_absent", message).hint(hint)
+}
+
+/// Fails where tmux is not there, or too old.
+pub(super) async fn check() -> Result<(), Failure> {
+    let told = Command::new("tmux").arg("-V").stdin(Stdio::null()).output().await;
+    let told = told.map_err(|error| absent(&error))?;
+    let told = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    match version(&told) {
+        Some(version) if version < OLDEST => {
+            let message = format!("{told} is too old");
+            let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
+            Err(Failure::new(Phase::Start, "tmux_too_old", message).hint(hint))
+        }
+        // A version that does not tell a number is built from its sources, and new.
+        _ => Ok(()),
+    }
+}
+
+/// The numbers in what `tmux -V` says, such as `tmux 3.3a` or `tmux next-3.6`.
+fn version(told: &str) -> Option<(u32, u32)> {
+    let digits = told.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let mut numbers = digits.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OLDEST, Socket, version};
+
+    #[test]
+    fn versions_of_tmux_have_letters_and_words() {
+        assert_eq!(version("tmux 3.3a"), Some((3, 3)));
+        assert_eq!(version("tmux next-3.6"), Some((3, 6)));
+        assert_eq!(version("tmux master"), None);
+        assert!(version("tmux 2.9").is_some_and(|old| old < OLDEST));
+    }
+
+    #[test]
+    fn a_word_with_a_slash_is_a_path() {
+        assert_eq!(Socket::named("default"), Socket::Users);
+        assert_eq!(Socket::named("/tmp/x"), Socket::Path("/tmp/x".into()));
+        assert_eq!(Socket::named("pollux"), Socket::default());
+    }
+}

@@ -1,0 +1,65 @@
+//! What a checkpoint drops is neither lost nor counted for something else than what is shown.
+
+use pollux_agent::gemini::transcript::Transcript;
+use pollux_agent::gemini::transcript::digest::digest;
+use pollux_agent::gemini::transcript::events;
+use pollux_agent::model::{Block, Message};
+use serde_json::{Value, json};
+
+#[test]
+fn a_call_that_a_checkpoint_dropped_with_the_messages_id_is_counted_and_shown() {
+    let call = |id: &str| json!({ "id": id, "name": "read_file", "args": {}, "status": "success" });
+    let part = |id: &str| json!({ "functionCall": { "id": id, "name": "read_file", "args": {} } });
+    let listed = |id: &str, calls: Value| json!({ "id": id, "type": "gemini", "content": "", "toolCalls": calls });
+    let in_parts = |id: &str, parts: Value| json!({ "id": id, "type": "gemini", "content": parts });
+    let histories = [
+        (listed("1", json!([call("a"), call("b")])), listed("2", json!([call("a")]))),
+        (listed("1", json!([call("a"), call("b")])), in_parts("2", json!([part("a")]))),
+        (in_parts("1", json!([part("a"), part("b")])), in_parts("2", json!([part("b")]))),
+        (in_parts("1", json!([part("a"), part("b")])), listed("2", json!([call("b")]))),
+        (listed("1", json!([call("a"), call("b")])), listed("1", json!([call("b")]))),
+    ];
+    for (first, copy) in histories {
+        let text = format!(
+            "{{\"sessionId\":\"s\"}}\n{first}\n{}\n",
+            json!({ "$set": { "messages": [copy] } })
+        );
+        let transcript = Transcript::read(&text);
+        for messages in [transcript.messages().collect(), transcript.messages_ever()] {
+            let is_call = |block: &&Block<'_>| matches!(block, Block::ToolUse { .. });
+            let shown = messages.iter().flat_map(Message::blocks).filter(is_call).count();
+            assert_eq!(shown, 2, "{text}");
+            assert!(
+                messages.iter().all(|message| message.restored.contains(&"tool_calls")),
+                "{text}"
+            );
+        }
+        assert_eq!(digest(&text).tools["Read"].calls, 2, "{text}");
+    }
+}
+
+/// As 0.47 and 0.61 do it: an empty list first, then all messages as the model's history has them.
+#[test]
+fn an_answer_that_a_resume_wrote_again_has_its_tokens_and_its_model() {
+    let tokens = json!({ "input": 10, "output": 2, "total": 12 });
+    let rows = [
+        json!({ "sessionId": "s" }),
+        json!({ "id": "1", "type": "user", "content": "hello" }),
+        json!({ "id": "2", "type": "gemini", "content": "hi", "tokens": tokens, "model": "gemini-3-pro" }),
+        json!({ "sessionId": "s" }),
+        json!({ "$set": { "messages": [] } }),
+        json!({ "$set": { "messages": [
+            { "id": "1", "type": "user", "content": "hello" }, { "id": "2", "type": "gemini", "content": "hi" },
+        ] } }),
+    ];
+    let text: String = rows.iter().flat_map(|row| [row.to_string(), "\n".to_owned()]).collect();
+    let transcript = Transcript::read(&text);
+    let answer = transcript.messages().nth(1).unwrap();
+    assert_eq!(answer.usage.unwrap().total_tokens, 12);
+    assert_eq!(answer.model.unwrap(), *"gemini-3-pro");
+    assert_eq!(answer.restored, ["usage", "model"]);
+    assert_eq!(digest(&text).usage().total_tokens, 12);
+    let told = events(text.as_bytes());
+    let last = json!(told.last().unwrap());
+    assert_eq!(last["message"]["usage"]["total_tokens"], 12, "{last}");
+}

@@ -1,0 +1,115 @@
+//! Every recorded screen: what is read from it, compared with what somebody has read on it. Adding a screen adds a case.
+
+use pollux_agent::gemini::screen::{Dialog, Reading, read};
+use pollux_agent::terminal::{Screen, Size};
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
+}
+
+/// One recorded screen: the name of its state, and the screen with its title.
+pub(crate) struct Recorded {
+    pub(crate) state: String,
+    pub(crate) screen: Screen,
+}
+
+/// The screens that a list of states names.
+pub(crate) fn recorded(states: &Path) -> Vec<Recorded> {
+    let name = states.file_name().unwrap().to_str().unwrap();
+    let variant = name.trim_start_matches("_states.").trim_end_matches(".jsonl");
+    let size = Size::parse(variant.split('.').next().unwrap()).unwrap();
+    let list = fs::read_to_string(states).unwrap();
+    let mut found = Vec::new();
+    for line in list.lines() {
+        let facts: Value = serde_json::from_str(line).unwrap();
+        let state = facts["state"].as_str().unwrap().to_owned();
+        let file = states.with_file_name(format!("{state}.{variant}.txt"));
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let title = facts["title"].as_str().unwrap();
+        found.push(Recorded { state, screen: Screen::from_capture(&text, size).titled(title) });
+    }
+    assert!(!found.is_empty(), "{} names no screen", states.display());
+    found
+}
+
+#[test]
+fn every_recorded_screen_reads_as_a_person_reads_it() {
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => "snapshots/screens" }, {
+        insta::glob!(recordings(), "*/tui/_states.*.jsonl", |states| {
+            let mut out = String::new();
+            for Recorded { state, screen } in recorded(states) {
+                let title = screen.title.as_deref().unwrap_or("").trim();
+                writeln!(out, "== {state}  [{title}]").unwrap();
+                shown(&read(&screen), &mut out);
+            }
+            insta::assert_snapshot!(out);
+        });
+    });
+}
+
+/// A reading as a reviewer wants it beside the screen.
+pub(crate) fn shown(reading: &Reading, out: &mut String) {
+    let status =
+        reading.status.map_or("?".to_owned(), |status| format!("{status:?}").to_lowercase());
+    let mut line = format!("{status} by {:?}", reading.evidence).to_lowercase();
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            write!(line, " · {name} {value}").unwrap();
+        }
+    };
+    add("mode", reading.mode.map(|mode| mode.upstream().to_owned()));
+    add("model", reading.model.clone());
+    add("draft", reading.draft.as_ref().map(|draft| format!("{draft:?}")));
+    add("shell", reading.shell.then(String::new));
+    add("queued", (!reading.queued.is_empty()).then(|| format!("{:?}", reading.queued)));
+    add("doing", reading.activity.as_ref().map(|doing| format!("{doing:?}")));
+    writeln!(out, "{line}").unwrap();
+    for (name, text) in
+        [("query", &reading.query), ("answer", &reading.answer), ("error", &reading.error)]
+    {
+        if let Some(text) = text {
+            writeln!(out, "   {name}: {:?}", short(text)).unwrap();
+        }
+    }
+    if let Some(dialog) = &reading.dialog {
+        dialog_shown(dialog, out);
+    }
+}
+
+fn dialog_shown(dialog: &Dialog, out: &mut String) {
+    let question = dialog.question("1");
+    let value = serde_json::to_value(&question).unwrap();
+    let place = dialog.place.map_or(String::new(), |(one, all)| format!(" ({one} of {all})"));
+    let typed = if dialog.typed { " typed" } else { "" };
+    writeln!(
+        out,
+        "   asks {:?}{place}{typed} {}: {:?}",
+        dialog.kind,
+        dialog.tool.as_deref().unwrap_or("-"),
+        dialog.text
+    )
+    .unwrap();
+    if !value["meaning"].is_null() {
+        writeln!(out, "     would {}", value["meaning"]).unwrap();
+    }
+    for option in &dialog.options {
+        let sign = if option.selected { '●' } else { ' ' };
+        let number = option.number.map_or("-".to_owned(), |number| number.to_string());
+        let note = option.note.as_ref().map_or(String::new(), |note| format!(" // {note}"));
+        writeln!(out, "     {sign} {number} {:?} {:?}{note}", option.label, option.effect).unwrap();
+    }
+}
+
+fn short(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= 160 {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(80).collect();
+    let tail: String = text.chars().skip(count - 60).collect();
+    format!("{head}…{tail} ({count} characters)")
+}

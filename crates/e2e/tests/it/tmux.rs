@@ -1,0 +1,168 @@
+//! The tmux host alone, in a real tmux: what is printed, typed, pasted, resized, and what dies.
+
+use pollux_agent::terminal::{Emulator, Gone, Pane, Server, Size, Socket, Watch, Window};
+use pollux_e2e::wait_for;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const LIMIT: Duration = Duration::from_secs(20);
+const SIZE: Size = Size { columns: 80, rows: 24 };
+
+/// A tmux server of the test's own, which goes with it.
+struct Host {
+    server: Server,
+    directory: TempDir,
+}
+
+impl Host {
+    async fn new() -> Self {
+        let directory = tempfile::Builder::new().prefix("pollux-tmux-").tempdir().unwrap();
+        let server = Server::open(&Socket::Path(directory.path().join("socket"))).await.unwrap();
+        Self { server, directory }
+    }
+
+    async fn run(&self, script: &str) -> Pane {
+        let command = ["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()];
+        let env = [("ANSWER".to_owned(), "forty\n\"two\" $HOME".to_owned())];
+        let cwd = self.directory.path();
+        let window = Window { name: "test", cwd, env: &env, command: &command, size: SIZE };
+        Pane::open(&self.server, &window).await.unwrap()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        kill_server(self.directory.path());
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+fn kill_server(directory: &Path) {
+    let socket = directory.join("socket");
+    let _gone =
+        std::process::Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
+}
+
+/// Feeds what is printed to an emulator until the screen shows a text.
+async fn shows(watch: &mut Watch, emulator: &mut Emulator, text: &str) {
+    let seen = tokio::time::timeout(LIMIT, async {
+        while !emulator.screen().rows.join("\n").contains(text) {
+            emulator.feed(&watch.next().await.output);
+        }
+    });
+    assert!(seen.await.is_ok(), "no {text:?} on {:#?}", emulator.screen());
+}
+
+async fn drawn(pane: &Pane) -> Emulator {
+    let captured = pane.capture().await.unwrap();
+    let mut emulator = Emulator::new(captured.size);
+    emulator.feed(captured.text.as_bytes());
+    emulator
+}
+
+#[tokio::test]
+async fn what_a_program_prints_is_heard_and_what_is_typed_reaches_it() {
+    let host = Host::new().await;
+    let pane = host.run("echo \"[$ANSWER]\"; exec cat").await;
+    let mut watch = pane.watch();
+    let mut emulator = drawn(&pane).await;
+    shows(&mut watch, &mut emulator, "[forty\n\"two\" $HOME]").await;
+    pane.type_text("ünïcode -- ; #{x}").await.unwrap();
+    pane.press(&["Enter"]).await.unwrap();
+    shows(&mut watch, &mut emulator, "ünïcode -- ; #{x}\nünïcode -- ; #{x}").await;
+    let captured = pane.capture().await.unwrap();
+    let cursor = emulator.screen().cursor.unwrap();
+    assert_eq!((captured.size, captured.cursor.row), (SIZE, cursor.row));
+}
+
+#[tokio::test]
+async fn a_paste_arrives_byte_for_byte_and_in_brackets_where_they_are_asked_for() {
+    let host = Host::new().await;
+    let into = host.directory.path().join("pasted");
+    // Raw, so that the bytes are the ones that the terminal sent.
+    let script = format!(
+        "stty raw -echo; printf '\\033[?2004hready'; exec dd bs=1 count=200012 of={} 2>/dev/null",
+        into.display()
+    );
+    let pane = host.run(&script).await;
+    let mut watch = pane.watch();
+    let mut emulator = drawn(&pane).await;
+    shows(&mut watch, &mut emulator, "ready").await;
+    let line = "a \"quoted\" $line \\ with\ttabs; #{and} ~more\n";
+    let text: String = line.chars().cycle().take(200_000).collect();
+    pane.paste(&text).await.unwrap();
+    let expected = format!("\x1b[200~{text}\x1b[201~");
+    wait_for("the paste", LIMIT, async || {
+        let got = std::fs::read(&into).unwrap_or_default();
+        if got == expected.as_bytes() { Ok(()) } else { Err(got.len()) }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn keys_reach_the_program_of_a_pane_that_shows_its_history() {
+    let host = Host::new().await;
+    let pane = host.run("echo ready; exec cat").await;
+    let mut watch = pane.watch();
+    let mut emulator = drawn(&pane).await;
+    shows(&mut watch, &mut emulator, "ready").await;
+    host.server.command(&["copy-mode", "-t", pane.id()]).await.unwrap();
+    assert!(pane.capture().await.unwrap().told.in_mode);
+    pane.type_text("heard").await.unwrap();
+    pane.press(&["Enter"]).await.unwrap();
+    shows(&mut watch, &mut emulator, "heard\nheard").await;
+}
+
+#[tokio::test]
+async fn a_window_that_is_resized_says_so_and_has_its_new_size() {
+    let host = Host::new().await;
+    let pane = host.run("exec cat").await;
+    let mut watch = pane.watch();
+    let small = Size { columns: 40, rows: 12 };
+    pane.resize(small).await.unwrap();
+    let resized = async { while !watch.next().await.resized {} };
+    tokio::time::timeout(LIMIT, resized).await.unwrap();
+    assert_eq!(pane.capture().await.unwrap().size, small);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_well_takes_its_pane_along_and_one_that_fails_leaves_its_code() {
+    let host = Host::new().await;
+    let staying = host.run("exec cat").await;
+    let mut watch = staying.watch();
+    let failing = host.run("echo sorry; exit 7").await;
+    let mut failed = failing.watch();
+    let ending = host.run("read line; exit 0").await;
+    let mut ended = ending.watch();
+    ending.press(&["Enter"]).await.unwrap();
+    let gone = async {
+        loop {
+            if let Some(gone) = ended.next().await.gone {
+                return gone;
+            }
+        }
+    };
+    assert_eq!(tokio::time::timeout(LIMIT, gone).await.unwrap(), Gone::Pane);
+    let dead = async {
+        loop {
+            let told = failed.next().await.told;
+            if let Some(dead) = told.and_then(|told| told.dead) {
+                return dead;
+            }
+        }
+    };
+    let dead = tokio::time::timeout(LIMIT, dead).await.unwrap();
+    assert_eq!(dead, pollux_agent::terminal::Ended::Code(7));
+    kill_server(host.directory.path());
+    let gone = async {
+        loop {
+            if let Some(gone) = watch.next().await.gone {
+                return gone;
+            }
+        }
+    };
+    assert_eq!(tokio::time::timeout(LIMIT, gone).await.unwrap(), Gone::Server);
+    let failure = host.server.command(&["list-panes"]).await.unwrap_err();
+    assert_eq!(failure.code, "tmux_gone");
+}

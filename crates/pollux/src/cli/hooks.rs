@@ -1,0 +1,250 @@
+//! `pollux hooks install|uninstall|status`.
+
+use crate::config::Config;
+use crate::report;
+use crate::report::table::{Align, Table};
+use crate::trouble::Trouble;
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
+use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::hooks::extension::Extension;
+use pollux_agent::gemini::hooks::settings::{Done, Failed, Settings};
+use pollux_agent::gemini::hooks::{EVENTS, SINCE};
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hooks {
+    /// Have Gemini CLI tell Pollux when sessions, turns and tools begin and end
+    Install(Install),
+    /// Take that back; settings are to the byte what they were, if nobody changed them since
+    Uninstall(Uninstall),
+    /// What is installed, and where
+    Status(Status),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "An extension runs in folders that are not trusted too, and changes no file of yours.\n\
+    Sessions that run already take it up when they are started again."
+)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    place: Where,
+    /// The agent's program
+    #[arg(long, value_name = "FILE")]
+    agent_path: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Uninstall {
+    #[command(flatten)]
+    place: Where,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Where {
+    /// As what
+    #[arg(long = "as", value_enum, default_value_t = Vehicle::Extension)]
+    vehicle: Vehicle,
+    /// For whom: all your sessions, or those in this folder (settings only)
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    scope: Scope,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Vehicle {
+    /// One extension of Gemini CLI
+    Extension,
+    /// Entries in `settings.json`, with its comments and everybody else's hooks kept
+    Settings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scope {
+    User,
+    Project,
+}
+
+pub(super) fn run(command: Hooks, config: &Config) -> anyhow::Result<ExitCode> {
+    match command {
+        Hooks::Install(install) => install.run(config)?,
+        Hooks::Uninstall(uninstall) => uninstall.run(config)?,
+        Hooks::Status(status) => status.run(config)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Where {
+    fn check(&self) -> anyhow::Result<()> {
+        if (self.vehicle, self.scope) == (Vehicle::Extension, Scope::Project) {
+            let trouble = Trouble::refused(
+                "no_such_scope",
+                "an extension is for all your sessions, not for one folder",
+            );
+            return Err(trouble.hint("use `--as settings --scope project`").into());
+        }
+        Ok(())
+    }
+}
+
+fn settings(config: &Config, scope: Scope) -> Settings {
+    let directory = match scope {
+        Scope::User => config.gemini.clone(),
+        Scope::Project => config.cwd.join(".gemini"),
+    };
+    Settings::new(&directory, &config.data.join("hooks"))
+}
+
+impl Install {
+    fn run(&self, config: &Config) -> anyhow::Result<()> {
+        self.place.check()?;
+        self.check_version(config)?;
+        let program = std::env::current_exe().context("could not find the way to this program")?;
+        let program = program.to_string_lossy();
+        match self.place.vehicle {
+            Vehicle::Extension => {
+                let extension = Extension::new(&config.gemini);
+                let changed =
+                    extension.install(&program, env!("CARGO_PKG_VERSION")).with_context(|| {
+                        Trouble::failed(
+                            "extension",
+                            format!("could not write {}", extension.directory().display()),
+                        )
+                        .hint("remove that directory, or use `--as settings`")
+                    })?;
+                say(changed, "installed", extension.directory());
+            }
+            Vehicle::Settings => {
+                let settings = settings(config, self.place.scope);
+                let done = settings.install(&program).map_err(trouble)?;
+                say(done == Done::Changed, "installed", settings.file());
+                if self.place.scope == Scope::User {
+                    report::quiet(
+                        "in folders that are not trusted, hooks of settings.json do not run; an extension's do",
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_version(&self, config: &Config) -> anyhow::Result<()> {
+        let mut search = config.search.clone();
+        search.named = self.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let cache = config.cache.join("agents.json");
+        match runtime.block_on(Cli::find(&search, Some(&cache))) {
+            Ok(Cli { version: Some(version), path }) if version < SINCE => {
+                Err(too_old(version, &path))
+            }
+            Ok(_) => Ok(()),
+            Err(failure) => {
+                report::warn(&format!("{}; the hooks wait for it", failure.message));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn too_old(version: Version, path: &Path) -> anyhow::Error {
+    let message = format!("Gemini CLI {version} at {} calls no hooks", path.display());
+    Trouble::refused("too_old", message).hint(format!("install {SINCE} or newer")).into()
+}
+
+impl Uninstall {
+    fn run(&self, config: &Config) -> anyhow::Result<()> {
+        self.place.check()?;
+        match self.place.vehicle {
+            Vehicle::Extension => {
+                let extension = Extension::new(&config.gemini);
+                say(extension.uninstall()?, "removed", extension.directory());
+            }
+            Vehicle::Settings => {
+                let settings = settings(config, self.place.scope);
+                let what = match settings.uninstall().map_err(trouble)? {
+                    Done::Unchanged => {
+                        say(false, "", settings.file());
+                        return Ok(());
+                    }
+                    Done::Restored => "restored to the byte",
+                    Done::Removed => "removed",
+                    Done::Changed => "taken out; what was changed since stays:",
+                };
+                say(true, what, settings.file());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn say(changed: bool, what: &str, place: &Path) {
+    let what = if changed { what } else { "nothing to do:" };
+    report::note(&format!("{what} {}", place.display()));
+}
+
+fn trouble(failed: Failed) -> anyhow::Error {
+    let trouble = match &failed {
+        Failed::Refused(..) => Trouble::refused("settings", "could not change the settings")
+            .hint("mend the file first; Gemini CLI itself cannot use it as it is"),
+        Failed::Io(..) => Trouble::failed("settings_io", "could not change the settings")
+            .hint("check the file and its directory"),
+    };
+    anyhow::Error::new(failed).context(trouble)
+}
+
+impl Status {
+    fn run(&self, config: &Config) -> anyhow::Result<()> {
+        let extension = Extension::new(&config.gemini);
+        let found = [
+            ("extension", extension.directory().to_owned(), Ok(extension.installed())),
+            of_settings("settings, user", &settings(config, Scope::User)),
+            of_settings("settings, project", &settings(config, Scope::Project)),
+        ];
+        if self.json {
+            let places = found.iter().map(|(name, path, found)| {
+                let (command, problem) = match found {
+                    Ok(command) => (command.clone(), None),
+                    Err(failed) => (None, Some(failed.to_string())),
+                };
+                json!({ "as": name, "path": path, "installed": command.is_some(), "command": command, "problem": problem })
+            });
+            let places: Vec<_> = places.collect();
+            let place = &config.hooks;
+            return report::json(
+                &json!({ "places": places, "events": EVENTS, "socket": place.socket, "spool": place.spool }),
+            );
+        }
+        let mut table = Table::new(&[
+            ("as", Align::Left),
+            ("installed", Align::Left),
+            ("path", Align::Flexible),
+        ]);
+        for (name, path, found) in found {
+            let state = match found {
+                Ok(Some(_)) => "yes".to_owned(),
+                Ok(None) => "no".to_owned(),
+                Err(failed) => failed.to_string(),
+            };
+            table.row(vec![name.into(), state.into(), path.display().to_string().into()]);
+        }
+        let mut out = report::out();
+        table.write(&mut out, report::width())?;
+        Ok(out.flush()?)
+    }
+}
+
+type Found<'a> = (&'a str, PathBuf, Result<Option<String>, Failed>);
+
+fn of_settings<'a>(name: &'a str, settings: &Settings) -> Found<'a> {
+    (name, settings.file().to_owned(), settings.installed())
+}

@@ -1,0 +1,115 @@
+//! Orders for agents: one file for each command. An agent in a terminal needs no daemon: these commands find each other's
+//! terminals on the tmux server, where each pane bears the name of its session. All other sessions are the daemon's.
+
+pub(super) mod adopt;
+pub(super) mod answer;
+pub(super) mod attach;
+pub(super) mod new;
+pub(super) mod orders;
+pub(super) mod screen;
+pub(super) mod send;
+pub(super) mod stop;
+mod tell;
+
+use crate::client::Client;
+use crate::config::Config;
+use crate::trouble::Trouble;
+use anyhow::Context;
+use pollux_agent::gemini::terminal::{Found, Live, all};
+use pollux_agent::model::{Event, Failure, Phase};
+use pollux_agent::terminal::Socket;
+use std::process::ExitCode;
+
+/// Runs a command to its end.
+pub(super) fn run(
+    command: impl Future<Output = anyhow::Result<ExitCode>>,
+) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("could not start")?.block_on(command)
+}
+
+/// All agents in terminals: ours, and those of the user's that were adopted.
+async fn known(config: &Config) -> anyhow::Result<Vec<Found>> {
+    let mut found = all(&config.tmux).await.map_err(trouble)?;
+    if config.tmux != Socket::Users {
+        found.extend(all(&Socket::Users).await.map_err(trouble)?);
+    }
+    Ok(found)
+}
+
+/// The daemon, where a session is its own; none where it is in a terminal.
+async fn daemon(id: &str, config: &Config) -> anyhow::Result<Option<Client>> {
+    let known = known(config).await.unwrap_or_default();
+    if known.iter().any(|found| found.is_called(id)) {
+        return Ok(None);
+    }
+    Client::connect(config).await.map(Some)
+}
+
+/// Refuses what only an agent in a terminal can be given.
+fn only_in_terminals(flags: &[(&str, bool)]) -> anyhow::Result<()> {
+    let Some((flag, _)) = flags.iter().find(|(_, given)| *given) else { return Ok(()) };
+    let message = format!("`{flag}` is for agents in terminals");
+    Err(Trouble::refused("only_in_terminals", message).hint("leave it out").into())
+}
+
+/// The agent whose id begins so.
+async fn find(id: &str, config: &Config) -> anyhow::Result<Found> {
+    let known = known(config).await?;
+    let names = known.iter().filter_map(|found| found.key.clone()).collect::<Vec<_>>();
+    let mut called: Vec<Found> = known.into_iter().filter(|found| found.is_called(id)).collect();
+    let hint = match names.as_slice() {
+        [] => {
+            "start one with `pollux new`, or `pollux adopt` one that runs in your tmux".to_owned()
+        }
+        names => format!("there are: {}", names.join(", ")),
+    };
+    match called.len() {
+        1 => Ok(called.remove(0)),
+        0 => {
+            let message = format!("no terminal has a session `{id}`");
+            Err(Trouble::refused("unknown_session", message).hint(hint).into())
+        }
+        _ => {
+            let message = format!("more than one session begins with `{id}`");
+            Err(Trouble::refused("ambiguous_session", message).hint(hint).into())
+        }
+    }
+}
+
+/// The agent whose id begins so, under watch.
+async fn join(id: &str, config: &Config) -> anyhow::Result<Live> {
+    let found = find(id, config).await?;
+    let home = config.gemini.parent().unwrap_or(&config.gemini);
+    let mut live = found.watch(home).await.map_err(trouble)?;
+    // What it does is known when its screen was read.
+    let seen = tokio::time::timeout(std::time::Duration::from_secs(2), live.next()).await;
+    drop(seen);
+    Ok(live)
+}
+
+/// Carries out an order, while what happens is passed over.
+async fn order(
+    live: &mut Live,
+    order: impl Future<Output = Result<(), Failure>>,
+    hear: impl FnMut(Event<'static>),
+) -> anyhow::Result<()> {
+    live.while_hearing(order, hear).await.map_err(trouble)
+}
+
+/// A failure of the library as an error of the program: what the rules or the screen turn down is refused.
+fn trouble(failure: Failure) -> anyhow::Error {
+    let mut trouble = match failure.phase {
+        Phase::Request | Phase::Find if !failure.code.starts_with("tmux") => {
+            Trouble::refused(failure.code, failure.message)
+        }
+        _ if ["no_directory", "not_in_this_version"].contains(&failure.code) => {
+            Trouble::refused(failure.code, failure.message)
+        }
+        _ => Trouble::failed(failure.code, failure.message),
+    };
+    if let Some(hint) = failure.hint {
+        trouble = trouble.hint(hint);
+    }
+    trouble.into()
+}

@@ -1,0 +1,91 @@
+//! `pollux answer`: what the agent waits for.
+
+use super::send::{come_to_rest, exit};
+use super::tell::{Format, Teller, question};
+use super::{daemon, find, join, only_in_terminals, order, trouble};
+use crate::cli::complete::ids;
+use crate::cli::session::answer::{self, Given};
+use crate::config::Config;
+use crate::trouble::Trouble;
+use clap_complete::ArgValueCompleter;
+use pollux_agent::gemini::screen::read;
+use pollux_agent::terminal::{Emulator, Pane, Server};
+use std::process::ExitCode;
+
+/// Answer what an agent asks; without an answer, show the question and what can be answered
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  pollux answer 6c4f\n  pollux answer 6c4f allow --wait\n  \
+    pollux answer 6c4f \"No, suggest changes\" --reason \"use the other table\"")]
+pub(crate) struct Answer {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
+    id: String,
+    /// What it offers, or the beginning of it; its number; `allow`, `always`, `deny` whatever it calls them
+    choice: Option<String>,
+    /// The question, where there are several
+    #[arg(long, value_name = "ID")]
+    question: Option<String>,
+    /// What the agent is told with it
+    #[arg(long)]
+    reason: Option<String>,
+    /// Wait until the agent is done or asks something else, and print what it said
+    #[arg(long, short)]
+    wait: bool,
+    /// What to print while waiting
+    #[arg(long, short, value_enum)]
+    output: Option<Format>,
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Answer {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(client) = daemon(&self.id, config).await? {
+            only_in_terminals(&[("--output", self.output.is_some())])?;
+            let (session, choice, reason) = (self.id, self.choice, self.reason);
+            let (question, wait, json) = (self.question, self.wait, self.json);
+            let given = Given { session, choice, question, reason, wait, json };
+            return answer::run(&client, given).await;
+        }
+        let Some(choice) = self.choice else { return show(&self.id, config).await };
+        let mut live = join(&self.id, config).await?;
+        let orders = live.orders();
+        let mut early = Vec::new();
+        let answered = orders.answer(self.question, choice, self.reason);
+        order(&mut live, answered, |event| early.push(event)).await?;
+        if !self.wait {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
+        // What was asked before the answer was given is answered.
+        let given = early.iter().position(|event| {
+            matches!(event.kind, pollux_agent::model::EventKind::Answered { .. })
+        });
+        let mut rest = None;
+        for event in early.iter().skip(given.unwrap_or(0)) {
+            rest = teller.event(event)?.or(rest);
+        }
+        match rest {
+            Some(rest) => Ok(exit(rest)),
+            None => Ok(exit(come_to_rest(&mut live, &mut teller).await?)),
+        }
+    }
+}
+
+async fn show(id: &str, config: &Config) -> anyhow::Result<ExitCode> {
+    let found = find(id, config).await?;
+    let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
+    let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
+    let captured = pane.capture().await.map_err(trouble)?;
+    let mut emulator = Emulator::new(captured.size);
+    emulator.feed(captured.text.as_bytes());
+    emulator.set_title(captured.told.title);
+    match read(&emulator.screen()).dialog {
+        Some(dialog) => {
+            question(&dialog.question("open"));
+            Ok(ExitCode::SUCCESS)
+        }
+        None => Err(Trouble::refused("no_question", "the agent asks nothing").into()),
+    }
+}

@@ -1,0 +1,37 @@
+//! `pollux attach`: a person looks at the agent's own screen.
+
+use super::find;
+use crate::config::Config;
+use anyhow::Context;
+use pollux_agent::gemini::terminal::Found;
+use pollux_agent::terminal::{SESSION, Socket};
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+
+/// Look at an agent's own screen, and type into it; Ctrl-b d leaves, and the agent goes on
+#[derive(Debug, clap::Args)]
+pub(crate) struct Attach {
+    /// The session's id, or the beginning of it
+    id: String,
+}
+
+impl Attach {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        to(&find(&self.id, config).await?)
+    }
+}
+
+/// Becomes tmux. On a server of ours everybody who looks has a view of their own, so that two people can look at two
+/// agents: the view goes when they leave.
+#[expect(clippy::disallowed_methods, reason = "this process becomes tmux: there is no child")]
+pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
+    let mut tmux = std::process::Command::new("tmux");
+    tmux.args(found.socket.arguments()).env_remove("TMUX");
+    if found.socket == Socket::Users {
+        tmux.args(["attach-session", "-t", &found.pane]);
+    } else {
+        tmux.args(["new-session", "-t", SESSION, ";", "select-window", "-t", &found.pane, ";"]);
+        tmux.args(["set-option", "destroy-unattached", "on"]);
+    }
+    Err(tmux.exec()).context("could not start tmux")
+}

@@ -1,0 +1,241 @@
+//! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
+
+use super::tell::{Format, Teller};
+use super::{attach, only_in_terminals, trouble};
+use crate::api::{Begin, Driver};
+use crate::cli::run::{self, prompt, resume::Kept};
+use crate::cli::session::change;
+use crate::client::Client;
+use crate::config::Config;
+use crate::report;
+use pollux_agent::gemini::cli::Cli;
+use pollux_agent::gemini::terminal::{Live, Start, all};
+use pollux_agent::model::{EventKind, Mode, SessionStatus};
+use pollux_agent::terminal::Size;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long the agent may take to start.
+const START: Duration = Duration::from_mins(1);
+
+/// Begin a session, or go on with one; prints its id
+///
+/// The agent runs in a window of tmux, which stays when this command has ended. With `--driver acp` or `--driver headless` it
+/// is the daemon's, and has no window.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  id=$(pollux new --mode auto-edit)\n  pollux send $id \"now the tests\" --wait\n  \
+    pollux attach $id\n  pollux new --driver acp \"fix the tests\" --wait"
+)]
+pub(crate) struct New {
+    /// A prompt to begin with
+    prompt: Option<String>,
+    /// How the agent is driven: terminal, unless you say otherwise
+    #[arg(long)]
+    driver: Option<Driver>,
+    /// What the agent may do without asking: default, auto-edit, yolo, plan
+    #[arg(long, value_parser = run::mode)]
+    mode: Option<Mode>,
+    /// The model
+    #[arg(long, short)]
+    model: Option<String>,
+    /// Where the agent works
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// One more directory that the agent may work in
+    #[arg(long, value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// Go on with a session: its id, the beginning of it, or `latest` of this project
+    #[arg(long, value_name = "ID|latest", conflicts_with = "session_id")]
+    resume: Option<String>,
+    /// The id that the new session shall have
+    #[arg(long, value_name = "ID")]
+    session_id: Option<String>,
+    /// A variable for the agent
+    #[arg(long, value_name = "NAME=VALUE", value_parser = prompt::variable)]
+    env: Vec<(String, String)>,
+    /// An argument that is passed on to the agent as it is
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    extra_arg: Vec<String>,
+    /// The agent's program
+    #[arg(long, value_name = "FILE")]
+    agent_path: Option<PathBuf>,
+    /// How large the window is while nobody looks at it, such as 120x40
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    size: Option<Size>,
+    /// Start a login shell first, for an agent that needs what only your profile sets
+    #[arg(long)]
+    login_shell: bool,
+    /// Look at the terminal at once
+    #[arg(long)]
+    attach: bool,
+    /// Go on telling what happens, until the agent has ended
+    #[arg(long, short, value_enum)]
+    output: Option<Format>,
+    /// Wait until the agent has nothing more to do, or asks
+    #[arg(long)]
+    wait: bool,
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn size(text: &str) -> Result<Size, String> {
+    Size::parse(text).ok_or_else(|| "a size is written 120x40".to_owned())
+}
+
+impl New {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(driver @ (Driver::Acp | Driver::Headless)) = self.driver {
+            return self.over_daemon(driver, config).await;
+        }
+        let mut config = config.clone();
+        if let Some((_, home)) = self.env.iter().find(|(name, _)| name == "GEMINI_CLI_HOME") {
+            config.gemini = Path::new(home).join(".gemini");
+        }
+        let mut live = self.start(&config).await?;
+        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
+        let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        if let Some(format) = self.output {
+            if format == Format::Text {
+                report::note(&format!("session {key}"));
+            }
+            while let Some(event) = live.next().await {
+                teller.event(&event)?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut out = report::out();
+        writeln!(out, "{key}")?;
+        out.flush()?;
+        drop(out);
+        if self.attach {
+            return attach::to(&super::find(&key, &config).await?);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn over_daemon(self, driver: Driver, config: &Config) -> anyhow::Result<ExitCode> {
+        only_in_terminals(&[
+            ("--include", !self.include.is_empty()),
+            ("--session-id", self.session_id.is_some()),
+            ("--env", !self.env.is_empty()),
+            ("--extra-arg", !self.extra_arg.is_empty()),
+            ("--agent-path", self.agent_path.is_some()),
+            ("--size", self.size.is_some()),
+            ("--login-shell", self.login_shell),
+            ("--attach", self.attach),
+            ("--output", self.output.is_some()),
+        ])?;
+        let client = Client::connect(config).await?;
+        let resume = match &self.resume {
+            Some(id) => Some(client.session(id).await?.id),
+            None => None,
+        };
+        let begin = Begin {
+            client_id: Some(uuid::Uuid::new_v4().to_string()),
+            cwd: self.cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd)),
+            driver: Some(driver),
+            mode: self.mode,
+            model: self.model,
+            resume,
+            prompt: self.prompt,
+        };
+        change::begin(&client, &begin, self.wait, self.json).await
+    }
+
+    async fn start(&self, config: &Config) -> anyhow::Result<Live> {
+        let cwd = self.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
+        let mut search = config.search.clone();
+        search.named = self.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+        let cache = config.cache.join("agents.json");
+        let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
+        let home = config.gemini.parent().unwrap_or(&config.gemini);
+        let mut start =
+            Start::new().socket(config.tmux.clone()).home(home).cwd(&cwd).mode(self.mode.unwrap_or_default());
+        for (name, value) in &self.env {
+            start = start.env(name, value);
+        }
+        for directory in &self.include {
+            start = start.include(config.cwd.join(directory));
+        }
+        if let Some(wanted) = &self.resume {
+            let kept = Kept::new(wanted, &cwd, config, &cli).await?;
+            start = start.resume(&kept.resume.id, &kept.resume.file);
+        }
+        start = self.model.iter().fold(start, Start::model);
+        start = self.session_id.iter().fold(start, Start::session_id);
+        start = self.prompt.iter().fold(start, Start::prompt);
+        start = self.extra_arg.iter().fold(start, Start::extra_arg);
+        if let Some(size) = self.size {
+            start = start.size(size);
+        }
+        if self.login_shell {
+            start = start.in_shell(&config.shell);
+        }
+        start.cli(cli).start().await.map_err(trouble)
+    }
+}
+
+/// Waits until the agent is ready, and gives the session's id.
+async fn ready(
+    live: &mut Live,
+    teller: &mut Teller,
+    tell: bool,
+    config: &Config,
+) -> anyhow::Result<String> {
+    let mut asked = None;
+    let begun = tokio::time::timeout(START, async {
+        while let Some(event) = live.next().await {
+            if tell {
+                teller.event(&event)?;
+            }
+            match event.kind {
+                EventKind::SessionChanged(change) => match change.status {
+                    Some(SessionStatus::Idle | SessionStatus::Working) => return Ok(true),
+                    Some(SessionStatus::Exited) => return Ok(false),
+                    _ => {}
+                },
+                EventKind::Asked(question) => {
+                    asked = Some(question);
+                    return Ok(true);
+                }
+                _ => {}
+            }
+        }
+        anyhow::Ok(false)
+    })
+    .await;
+    match begun {
+        Ok(Ok(true)) => {}
+        Ok(Ok(false)) => return Err(screen_of_the_dead(live).await),
+        Ok(Err(error)) => return Err(error),
+        Err(_) => report::warn("the agent is not ready after a minute: look with `pollux screen`"),
+    }
+    if let Some(question) = asked.filter(|_| !tell) {
+        super::tell::question(&question);
+    }
+    let all = all(&config.tmux).await.map_err(trouble)?;
+    let found = all.into_iter().find(|found| found.pane == live.pane().id());
+    Ok(found.and_then(|found| found.key).unwrap_or_default())
+}
+
+/// The agent has ended before it began: its last words say why.
+async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
+    let captured = live.pane().capture().await;
+    let words = captured.map(|captured| {
+        let mut emulator = pollux_agent::terminal::Emulator::new(captured.size);
+        emulator.feed(captured.text.as_bytes());
+        let rows = emulator.screen().rows;
+        rows.into_iter().filter(|row| !row.is_empty()).collect::<Vec<_>>().join("\n")
+    });
+    // What is dead needs no window.
+    drop(live.pane().kill().await);
+    let words = words.unwrap_or_default();
+    let message = "the agent has ended before it was ready".to_owned();
+    let trouble = crate::trouble::Trouble::failed("not_started", message);
+    let trouble = trouble.hint("`pollux capabilities` says what is missing");
+    anyhow::anyhow!("{}", crate::render::clean(&words)).context(trouble)
+}

@@ -1,0 +1,130 @@
+//! `pollux send`: words for an agent.
+
+use super::tell::{Format, Rest, Teller};
+use super::{daemon, join, only_in_terminals, order};
+use crate::cli::complete::ids;
+use crate::cli::run::prompt;
+use crate::cli::session::change;
+use crate::config::Config;
+use crate::report;
+use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
+use pollux_agent::gemini::terminal::{Busy, Live, Words};
+use pollux_agent::model::StopReason;
+use pollux_agent::session::Command;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Send a prompt; while the agent works it waits its turn
+///
+/// In a terminal, what begins like a command of the CLI (`/compress`) is one, and what begins with `!` is for the shell;
+/// `--literal` sends anything to the model as it is.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone."
+)]
+pub(crate) struct Send {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
+    id: String,
+    /// What to send; `-`, or nothing, stands for stdin
+    text: Option<String>,
+    /// To the model as it is, whatever it begins with
+    #[arg(long)]
+    literal: bool,
+    /// A file that belongs to the prompt, such as a picture
+    #[arg(long, value_name = "FILE")]
+    attach: Vec<PathBuf>,
+    /// What becomes of it while the agent works
+    #[arg(long, value_enum)]
+    busy: Option<While>,
+    /// Wait until the agent is done or asks something, and print what it said
+    #[arg(long, short)]
+    wait: bool,
+    /// What to print while waiting
+    #[arg(long, short, value_enum)]
+    output: Option<Format>,
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum While {
+    /// It is sent when the agent is done
+    Wait,
+    /// The CLI takes it now, and gives it to the model when the turn is over
+    Queue,
+    /// It is not sent
+    Refuse,
+}
+
+impl Send {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let text = prompt::read(self.text.as_deref())?;
+        if let Some(client) = daemon(&self.id, config).await? {
+            only_in_terminals(&[
+                ("--literal", self.literal),
+                ("--attach", !self.attach.is_empty()),
+                ("--busy", self.busy.is_some()),
+                ("--output", self.output.is_some()),
+            ])?;
+            let command = Command::Prompt { text };
+            return change::order(&client, &self.id, command, self.wait, self.json).await;
+        }
+        let words = if self.literal { Words::Prompt(text) } else { Words::typed(&text) };
+        let files = self.attach.iter().map(|file| prompt::attached(&config.cwd.join(file)));
+        let files = files.collect::<anyhow::Result<Vec<_>>>()?;
+        let busy = match self.busy {
+            None | Some(While::Wait) => Busy::Wait,
+            Some(While::Queue) => Busy::Queue,
+            Some(While::Refuse) => Busy::Refuse,
+        };
+        let mut live = join(&self.id, config).await?;
+        let orders = live.orders();
+        let is_prompt = matches!(words, Words::Prompt(_));
+        let mut early = Vec::new();
+        let sent = orders.send(words, files, busy);
+        order(&mut live, sent, |event| early.push(event)).await?;
+        if !self.wait || !is_prompt {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
+        let mut rest = None;
+        for event in early {
+            rest = teller.event(&event)?.or(rest);
+        }
+        let rest = match rest {
+            Some(rest) => rest,
+            None => come_to_rest(&mut live, &mut teller).await?,
+        };
+        Ok(exit(rest))
+    }
+}
+
+/// Tells what happens until the agent is done, asks something, or is gone.
+pub(super) async fn come_to_rest(live: &mut Live, teller: &mut Teller) -> anyhow::Result<Rest> {
+    while let Some(event) = live.next().await {
+        if let Some(rest) = teller.event(&event)? {
+            return Ok(rest);
+        }
+    }
+    Ok(Rest::Exited)
+}
+
+/// What a program that waits wants to know.
+pub(super) fn exit(rest: Rest) -> ExitCode {
+    match rest {
+        Rest::Done(StopReason::EndTurn) => ExitCode::SUCCESS,
+        Rest::Done(StopReason::Cancelled) => ExitCode::from(130),
+        Rest::Done(_) => ExitCode::from(2),
+        Rest::Asked => {
+            report::quiet("it waits for an answer: `pollux answer`");
+            ExitCode::from(10)
+        }
+        Rest::Exited => {
+            report::quiet("the agent has ended");
+            ExitCode::from(11)
+        }
+    }
+}

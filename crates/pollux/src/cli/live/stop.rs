@@ -1,0 +1,53 @@
+//! `pollux stop`: the end of an agent.
+
+use super::{daemon, find, order, trouble};
+use crate::cli::complete::ids;
+use crate::cli::session::change;
+use crate::config::Config;
+use clap_complete::ArgValueCompleter;
+use pollux_agent::gemini::terminal::Found;
+use pollux_agent::session::Command;
+use pollux_agent::terminal::{Pane, Server};
+use std::process::ExitCode;
+
+/// End an agent; what was said stays
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stop {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
+    id: String,
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Stop {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(client) = daemon(&self.id, config).await? {
+            return change::order(&client, &self.id, Command::Stop, false, self.json).await;
+        }
+        let found = find(&self.id, config).await?;
+        if found.dead {
+            remove(&found).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut live = super::join(&self.id, config).await?;
+        let orders = live.orders();
+        order(&mut live, orders.stop(), drop).await?;
+        drop(live);
+        // tmux may keep a window whose program has just ended.
+        if let Ok(left) = find(&self.id, config).await
+            && left.dead
+        {
+            remove(&left).await?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Takes away the window of an agent that has ended.
+async fn remove(found: &Found) -> anyhow::Result<()> {
+    let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
+    let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
+    pane.kill().await.map_err(trouble)
+}

@@ -1,0 +1,91 @@
+//! What happens in a terminal, for those who asked: as words, or as events.
+
+use crate::render::clean;
+use crate::report;
+use clap::ValueEnum;
+use pollux_agent::model::{Event, EventKind, Level, Question, Role, SessionStatus, StopReason};
+use std::collections::HashMap;
+use std::io::Write;
+
+/// How what happens is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// What the agent says, when it has said it
+    Text,
+    /// Every event as it comes, one object on each line
+    Events,
+}
+
+/// How a turn came to its end, or to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    Done(StopReason),
+    Asked,
+    Exited,
+}
+
+/// Tells events.
+#[derive(Debug)]
+pub(super) struct Teller {
+    format: Format,
+    /// What was printed of each message: one is recorded again when more is known of it.
+    said: HashMap<String, String>,
+}
+
+impl Teller {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format, said: HashMap::new() }
+    }
+
+    /// Tells one event. Gives how the agent came to rest, where it did.
+    pub(super) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
+        if self.format == Format::Events {
+            let mut out = report::raw();
+            report::line(&mut out, event)?;
+            out.flush()?;
+        } else {
+            self.words(event)?;
+        }
+        Ok(match &event.kind {
+            EventKind::TurnEnded { stop_reason, .. } => Some(Rest::Done(*stop_reason)),
+            EventKind::Asked(_) => Some(Rest::Asked),
+            EventKind::SessionChanged(change) if change.status == Some(SessionStatus::Exited) => {
+                Some(Rest::Exited)
+            }
+            _ => None,
+        })
+    }
+
+    fn words(&mut self, event: &Event<'_>) -> anyhow::Result<()> {
+        match &event.kind {
+            EventKind::MessageRecorded { message, .. } if message.role == Role::Assistant => {
+                let text = message.text();
+                let told = self.said.entry(message.id.to_string()).or_default();
+                if text.trim().is_empty() || *told == text {
+                    return Ok(());
+                }
+                let mut out = report::out();
+                writeln!(out, "{}", clean(text.trim_end()))?;
+                out.flush()?;
+                *told = text;
+            }
+            EventKind::Asked(asked) => question(asked),
+            EventKind::Notice { level: Level::Warning, text } => report::warn(&clean(text)),
+            EventKind::TurnEnded { error: Some(error), .. } => report::failure(error),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A question, and what can be answered.
+pub(super) fn question(question: &Question<'_>) {
+    report::note(&format!("? {}", clean(&question.text.to_str())));
+    if let Some(pollux_agent::model::Meaning::Command { command, .. }) = question.meaning.as_deref()
+    {
+        report::note(&format!("  $ {}", clean(command)));
+    }
+    for option in &question.options {
+        report::note(&format!("  - {}", clean(&option.label.to_str())));
+    }
+}

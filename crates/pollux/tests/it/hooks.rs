@@ -1,0 +1,146 @@
+//! `pollux hook` and `pollux hooks`, as Gemini CLI and as a person call them.
+
+mod real;
+
+use crate::user::User;
+use pollux_agent::gemini::hooks::deliver::Place;
+use pollux_agent::gemini::hooks::inbox::Inbox;
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixListener;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PAYLOAD: &str = r#"{"session_id":"s","hook_event_name":"BeforeAgent","prompt":"hi"}"#;
+
+/// Calls a hook as the CLI does: the payload on stdin, then its end.
+fn call(user: &User, event: &str, payload: &[u8], env: &[(&str, &str)]) -> Output {
+    let mut command = user.command(&format!("hook {event}"));
+    command.envs(env.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn place(user: &User) -> Place {
+    let own = user.path().join("data/pollux");
+    Place { socket: own.join("run/hooks.sock"), spool: own.join("spool/hooks.jsonl") }
+}
+
+fn answered(ran: &Output) {
+    assert_eq!(ran.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "{}");
+    assert_eq!(String::from_utf8_lossy(&ran.stderr), "");
+}
+
+#[test]
+fn a_hook_answers_and_spools_where_nobody_listens() {
+    let user = User::new();
+    let key = [("GEMINI_CLI_POLLUX_KEY", "new-1")];
+    answered(&call(&user, "BeforeAgent", PAYLOAD.as_bytes(), &key));
+    let line = fs::read_to_string(place(&user).spool).unwrap();
+    let frame: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&frame["event"], &frame["key"]), (&"BeforeAgent".into(), &"new-1".into()));
+    assert_eq!(frame["payload"]["prompt"], "hi");
+}
+
+#[tokio::test]
+async fn a_hook_hands_its_payload_to_whoever_listens() {
+    let user = User::new();
+    let inbox = Inbox::open(place(&user)).await.unwrap();
+    let ran = tokio::task::spawn_blocking(move || {
+        (call(&user, "BeforeAgent", PAYLOAD.as_bytes(), &[]), user)
+    });
+    let line = inbox.next().await.unwrap();
+    let (ran, user) = ran.await.unwrap();
+    answered(&ran);
+    assert!(line.contains(PAYLOAD));
+    assert!(!place(&user).spool.exists(), "what was handed over is not spooled");
+}
+
+#[test]
+fn whatever_a_hook_is_told_the_cli_goes_on() {
+    let user = User::new();
+    for (event, payload) in [
+        ("Later", "{}"),
+        ("BeforeAgent", ""),
+        ("BeforeAgent", "not JSON\n"),
+        ("AfterTool", "\u{0}"),
+    ] {
+        answered(&call(&user, event, payload.as_bytes(), &[]));
+    }
+    // No place to spool to, and a socket path that is too long for any socket.
+    let user = User::new();
+    fs::write(user.path().join("data"), "a file, not a directory").unwrap();
+    let long = format!("/{}", "x".repeat(300));
+    answered(&call(
+        &user,
+        "BeforeAgent",
+        PAYLOAD.as_bytes(),
+        &[("GEMINI_CLI_POLLUX_SOCKET", &long)],
+    ));
+}
+
+#[test]
+fn a_hung_listener_adds_no_more_than_the_limit() {
+    let user = User::new();
+    let socket = user.path().join("hung.sock");
+    let _hung = UnixListener::bind(&socket).unwrap();
+    let long = format!("\"{}\"", "x".repeat(2_000_000));
+    let since = Instant::now();
+    let env = [("GEMINI_CLI_POLLUX_SOCKET", socket.to_str().unwrap())];
+    answered(&call(&user, "AfterTool", long.as_bytes(), &env));
+    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+    assert!(place(&user).spool.exists());
+}
+
+#[test]
+fn hooks_are_installed_shown_and_removed_as_an_extension() {
+    let user = User::new();
+    let done = user.run("hooks install");
+    assert_eq!(done.code, 0, "{}", done.err);
+    let status: Value = serde_json::from_str(&user.run("hooks status --json").out).unwrap();
+    assert_eq!(status["places"][0]["installed"], true);
+    assert_eq!(status["places"][1]["installed"], false);
+    let command = status["places"][0]["command"].as_str().unwrap();
+    assert!(command.contains("pollux' hook "), "{command}");
+    assert!(user.run("hooks install").err.contains("nothing to do"));
+    assert_eq!(user.run("hooks uninstall").code, 0);
+    assert!(!user.path().join(".gemini/extensions/pollux").exists());
+}
+
+#[test]
+fn hooks_in_settings_come_and_go_without_a_trace() {
+    let user = User::new();
+    let before = "{\n  // mine\n  \"ui\": { \"theme\": \"x\" }\n}\n";
+    for (scope, directory) in [("user", ".gemini"), ("project", ".gemini")] {
+        let file = user.path().join(directory).join("settings.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, before).unwrap();
+        let done = user.run(&format!("hooks install --as settings --scope {scope}"));
+        assert_eq!(done.code, 0, "{}", done.err);
+        assert!(fs::read_to_string(&file).unwrap().contains("// mine"));
+        let done = user.run(&format!("hooks uninstall --as settings --scope {scope}"));
+        assert!(done.err.contains("restored to the byte"), "{}", done.err);
+        assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    }
+}
+
+#[test]
+fn settings_that_are_no_json_are_refused_with_a_hint() {
+    let user = User::new();
+    let file = user.path().join(".gemini/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "{ \"a\": 1, }").unwrap();
+    let done = user.run("hooks install --as settings");
+    assert_eq!(done.code, 1, "{}", done.err);
+    assert!(done.err.contains("left as it is") && done.err.contains("hint:"), "{}", done.err);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{ \"a\": 1, }");
+    assert_eq!(
+        user.run("hooks install --scope project").code,
+        1,
+        "an extension is for all sessions"
+    );
+}

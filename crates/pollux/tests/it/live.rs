@@ -1,0 +1,188 @@
+//! Agents in terminals, through the program: each command by itself, and hooks as one more source.
+
+use pollux_agent::gemini::cli::{Cli as Agent, Version};
+use pollux_agent::gemini::hooks::deliver::Place;
+use pollux_agent::gemini::hooks::extension::Extension;
+use pollux_agent::gemini::hooks::inbox::Inbox;
+use pollux_agent::gemini::terminal::Start;
+use pollux_agent::model::{EventKind, Meaning, Source, StopReason};
+use pollux_agent::terminal::Socket;
+use pollux_e2e::{Cli, PINNED, Stage};
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_pollux");
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// The directory of a tmux server's socket: both go with the value.
+struct Tmux(TempDir);
+
+impl Tmux {
+    fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("pollux-tmux-").tempdir().unwrap())
+    }
+
+    fn socket(&self) -> String {
+        self.0.path().join("socket").display().to_string()
+    }
+}
+
+impl Drop for Tmux {
+    #[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+    fn drop(&mut self) {
+        let mut tmux = std::process::Command::new("tmux");
+        let _gone = tmux.args(["-S", &self.socket(), "kill-server"]).output();
+    }
+}
+
+/// What a command printed, and its exit code.
+#[expect(clippy::disallowed_methods, reason = "it is waited for, and killed on drop")]
+async fn pollux(stage: &Stage, tmux: &Tmux, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(PROGRAM);
+    command.args(args).current_dir(stage.workspace()).envs(stage.env()).kill_on_drop(true);
+    command.env("POLLUX_TMUX", tmux.socket()).env("HOME", stage.home().path());
+    command.env("GEMINI_CLI_PATH", stage.cli().program()).env("NO_COLOR", "1");
+    let ran = tokio::time::timeout(LIMIT, command.output()).await;
+    let ran = ran.expect("a command comes to its end").unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+}
+
+#[tokio::test]
+async fn what_one_command_starts_the_others_find() {
+    let cli = Cli::install(PINNED[2]).unwrap();
+    let stage = Stage::with(&cli, "terminal").await.unwrap();
+    let tmux = Tmux::new();
+    let (code, id, stderr) = pollux(&stage, &tmux, &["new"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let id = id.trim();
+    let short = id.split('-').next().unwrap();
+    let (code, said, asked) = pollux(&stage, &tmux, &["send", short, "run a command", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(3), "Running."), "{asked}");
+    assert!(asked.contains("$ touch made.txt") && asked.contains("- Allow once"), "{asked}");
+    let (code, _, refused) = pollux(&stage, &tmux, &["send", short, "and now?"]).await;
+    assert!(code == Some(1) && refused.contains("waits for an answer"), "{refused}");
+    let (code, _, refused) = pollux(&stage, &tmux, &["answer", short, "perhaps"]).await;
+    assert!(code == Some(1) && refused.contains("Allow for this session"), "{refused}");
+    let (code, said, stderr) = pollux(&stage, &tmux, &["answer", short, "allow", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(0), "Done, or not."), "{stderr}");
+    assert!(stage.workspace().join("made.txt").exists());
+    let (code, _, stderr) = pollux(&stage, &tmux, &["mode", short, "yolo"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let (_, screen, _) = pollux(&stage, &tmux, &["screen", short, "--json"]).await;
+    let screen: serde_json::Value = serde_json::from_str(&screen).unwrap();
+    assert_eq!((&screen["session_id"], &screen["mode"]), (&id.into(), &"yolo".into()));
+    assert_eq!(screen["status"], "idle");
+    let (code, _, refused) = pollux(&stage, &tmux, &["interrupt", short]).await;
+    assert!(code == Some(1) && refused.contains("nothing to stop"), "{refused}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["stop", short]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, refused) = pollux(&stage, &tmux, &["screen", short]).await;
+    assert!(code == Some(1) && refused.contains("pollux new"), "{refused}");
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn hooks_tell_the_id_what_a_person_typed_and_the_whole_of_what_is_asked() {
+    let runs = Cli::all().unwrap().into_iter().map(async |cli| {
+        let stage = Stage::with(&cli, "terminal").await.unwrap();
+        let tmux = Tmux::new();
+        let home = stage.home().path().to_path_buf();
+        Extension::new(&stage.home().gemini()).install(PROGRAM, "0.1.0").unwrap();
+        let place = Place { socket: home.join("hooks.sock"), spool: home.join("spool.jsonl") };
+        let inbox = Inbox::open(place.clone()).await.unwrap();
+        let version = Version::read(cli.version());
+        let mut start = Start::new()
+            .socket(Socket::Path(Path::new(&tmux.socket()).to_path_buf()))
+            .cli(Agent { path: cli.program().to_path_buf(), version })
+            .home(&home)
+            .cwd(stage.workspace())
+            .env("GEMINI_CLI_POLLUX_SOCKET", place.socket.display().to_string());
+        for (name, value) in stage.env() {
+            start = start.env(name, value);
+        }
+        let mut live = start.start().await.unwrap();
+        let orders = live.orders();
+        let mut heard = Vec::new();
+        let mut sent = false;
+        let all = async {
+            loop {
+                tokio::select! {
+                    line = inbox.next() => orders.hook(line.unwrap()).await.unwrap(),
+                    Some(event) = live.next() => {
+                        let ended = matches!(event.kind, EventKind::TurnEnded { .. });
+                        if matches!(event.kind, EventKind::Asked(_)) {
+                            live.pane().press(&["1"]).await.unwrap();
+                        }
+                        let idle = serde_json::to_value(&event).unwrap()["status"] == "idle";
+                        heard.push(event);
+                        if ended {
+                            return;
+                        }
+                        if idle && !sent {
+                            sent = true;
+                            type_as_a_person(live.pane()).await;
+                        }
+                    }
+                }
+            }
+        };
+        tokio::time::timeout(LIMIT, all).await.unwrap_or_else(|_| panic!("{}", cli.version()));
+        let lines: Vec<String> =
+            heard.iter().map(|event| serde_json::to_string(event).unwrap()).collect();
+        let rekeyed = heard.iter().filter(|event| {
+            matches!(event.kind, EventKind::SessionRekeyed { .. }) && event.source == Source::Hook
+        });
+        // Where the id is chosen in advance there is no other.
+        let chosen = version.is_some_and(|version| version >= Version::new(0, 41, 0));
+        assert_eq!(rekeyed.count(), usize::from(!chosen), "{lines:#?}");
+        let started: Vec<_> = heard
+            .iter()
+            .filter_map(|event| match &event.kind {
+                EventKind::TurnStarted { prompt } => Some(prompt.to_string()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(started, ["write the notes"], "{lines:#?}");
+        let whole = heard.iter().any(|event| match &event.kind {
+            EventKind::Asked(question) => matches!(
+                question.meaning.as_deref(),
+                Some(Meaning::Mutation { path, .. }) if path.ends_with("notes.txt")
+            ),
+            _ => false,
+        });
+        assert!(whole, "{lines:#?}");
+        let ended = heard.iter().filter(|event| {
+            matches!(event.kind, EventKind::TurnEnded { stop_reason: StopReason::EndTurn, .. })
+        });
+        assert_eq!(ended.count(), 1, "{lines:#?}");
+        drop(live);
+        drop(tmux);
+        stage.close().await;
+    });
+    futures::future::join_all(runs).await;
+}
+
+/// Until the CLI listens, what is typed is lost.
+async fn type_as_a_person(pane: &pollux_agent::terminal::Pane) {
+    for _ in 0..20 {
+        pane.type_text("write the notes").await.unwrap();
+        let shown = async {
+            loop {
+                let text = pane.capture().await.unwrap().text;
+                if text.contains("write the notes") {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(3), shown).await.is_ok() {
+            break;
+        }
+    }
+    // An Enter that comes too soon is taken for a new line.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    pane.press(&["Enter"]).await.unwrap();
+}
