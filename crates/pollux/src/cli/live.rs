@@ -11,12 +11,14 @@ pub(super) mod send;
 pub(super) mod stop;
 mod tell;
 
+use crate::cli::session::change;
 use crate::client::Client;
 use crate::config::Config;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::gemini::terminal::{Found, Live, all};
 use pollux_agent::model::{Event, Failure, Phase};
+use pollux_agent::session::{Done, Reply};
 use pollux_agent::terminal::Socket;
 use std::process::ExitCode;
 
@@ -95,6 +97,11 @@ async fn order(
     hear: impl FnMut(Event<'static>),
 ) -> anyhow::Result<()> {
     live.while_hearing(order, hear).await.map_err(trouble)
+}
+
+/// Says that an order was carried out, to those who want to be told in JSON.
+fn done(json: bool) -> anyhow::Result<()> {
+    if json { change::told(&Reply::Done(Done::Sent), true) } else { Ok(()) }
 }
 
 /// A failure of the library as an error of the program: what the rules or the screen turn down is refused.

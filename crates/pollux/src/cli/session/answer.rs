@@ -1,6 +1,6 @@
 //! `pollux answer` for sessions of the daemon.
 
-use super::change::order;
+use super::change::{Tell, order};
 use crate::client::Client;
 use crate::render::clean;
 use crate::report;
@@ -21,10 +21,8 @@ pub(crate) struct Given {
     pub question: Option<String>,
     /// What to say with it.
     pub reason: Option<String>,
-    /// Wait for the next rest.
-    pub wait: bool,
-    /// One object.
-    pub json: bool,
+    /// When it is done, and how it says so.
+    pub tell: Tell,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,7 +50,7 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
     }
     let [(asked, shown)] = open.as_slice() else { return Err(which(&open)) };
     let Some(choice) = &args.choice else {
-        if args.json {
+        if args.tell.json {
             report::json(&summary.questions)?;
         } else {
             report::text(&as_text(asked))?;
@@ -65,7 +63,7 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
         reason: args.reason,
         shown: Some(shown.clone()),
     };
-    order(client, &summary.id, command, args.wait, args.json).await
+    order(client, &summary.id, command, args.tell).await
 }
 
 fn which(open: &[(Asked, String)]) -> anyhow::Error {
