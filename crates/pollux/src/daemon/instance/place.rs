@@ -85,7 +85,7 @@ impl Place {
 
     /// True where no daemon holds the lock.
     pub fn is_free(&self) -> bool {
-        self.lock().is_ok()
+        !self.0.join("lock").exists() || self.lock().is_ok()
     }
 
     /// Where the daemon is that runs, if it has said so.
