@@ -3,6 +3,8 @@
 
 mod acp;
 mod daemon;
+mod demo;
+mod doctor;
 mod hooks;
 mod hostile;
 mod live;
