@@ -105,8 +105,9 @@ impl Table {
         let named = |wanted: &'static str| move |(name, _): &(&str, Align)| *name == wanted;
         let mut leave_out = |is_out: &dyn Fn(&(&str, Align)) -> bool| {
             if total(&self.narrowed(widths.clone(), limit)) > limit {
-                let columns = widths.iter_mut().zip(&self.columns);
-                columns.for_each(|(width, column)| drop(width.take_if(|_| is_out(column))));
+                for (width, column) in widths.iter_mut().zip(&self.columns) {
+                    width.take_if(|_| is_out(column));
+                }
             }
         };
         leave_out(&spare);
