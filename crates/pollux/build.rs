@@ -9,7 +9,5 @@ fn main() {
     let env = std::env::var("CARGO_CFG_TARGET_ENV").unwrap_or_default();
     if os == "linux" && env == "gnu" {
         println!("cargo:rustc-link-arg-bins=-no-pie");
-        // One library less to look for.
-        println!("cargo:rustc-link-arg-bins=-static-libgcc");
     }
 }
