@@ -2,6 +2,7 @@
 
 mod acp;
 mod data;
+mod dropin;
 mod headless;
 mod hook;
 mod rehearsal;
@@ -15,6 +16,8 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// The ACP client: added latency beside a plain reader, updates a second, memory
     Acp,
+    /// `pollux claude` and `pollux acp`: what a line costs, and the first words beside the bare CLI
+    Dropin,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
     /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
@@ -30,6 +33,7 @@ pub(crate) enum Bench {
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Acp => acp::run(),
+        Bench::Dropin => dropin::run(),
         Bench::Headless => headless::run(),
         Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),

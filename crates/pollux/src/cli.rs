@@ -1,6 +1,8 @@
 //! The arguments. One file for each command is in `cli/`.
 
+mod acp;
 mod capabilities;
+pub(crate) mod claude;
 pub(crate) mod hook;
 mod hooks;
 mod live;
@@ -28,6 +30,8 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Claude(claude::Claude),
+    Acp(acp::Acp),
     New(live::new::New),
     Attach(live::attach::Attach),
     Screen(live::screen::Screen),
@@ -48,6 +52,7 @@ enum Command {
     #[command(subcommand)]
     Hooks(hooks::Hooks),
     Hook(hook::Hook),
+    ClaudeMcp(claude::bridge::Mcp),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
 }
@@ -56,6 +61,8 @@ enum Command {
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(command) => run::run(command, config),
+        Command::Claude(claude) => claude.run(config),
+        Command::Acp(acp) => acp.run(config),
         Command::New(command) => live::run(command.run(config)),
         Command::Attach(command) => live::run(command.run(config)),
         Command::Screen(command) => live::run(command.run(config)),
@@ -71,6 +78,7 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Rehearse(rehearse) => rehearse.run(),
         Command::Hooks(command) => hooks::run(command, config),
         Command::Hook(hook) => Ok(hook.run()),
+        Command::ClaudeMcp(bridge) => bridge.run(),
         Command::Capabilities(command) => capabilities::run(&command, config),
     }
 }

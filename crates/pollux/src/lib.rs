@@ -15,7 +15,8 @@ pub fn main() -> ExitCode {
     if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
         return cli::hook::answer(&event);
     }
-    let args = match cli::Args::try_parse() {
+    let args = cli::claude::by_name(std::env::args_os().collect());
+    let args = match cli::Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => return report::usage(&error),
     };

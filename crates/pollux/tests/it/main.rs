@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acp;
+mod claude;
+mod editor;
 mod hooks;
 mod hostile;
 mod live;
