@@ -3,6 +3,7 @@
 mod acp;
 mod daemon;
 mod data;
+mod dropin;
 mod headless;
 mod hook;
 mod rehearsal;
@@ -18,6 +19,8 @@ pub(crate) enum Bench {
     Acp,
     /// The daemon: start, memory, latency, load, a long session, ten thousand reconnects
     Daemon,
+    /// `pollux claude` and `pollux acp`: what a line costs, and the first words beside the bare CLI
+    Dropin,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
     /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
@@ -34,6 +37,7 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Acp => acp::run(),
         Bench::Daemon => daemon::run(),
+        Bench::Dropin => dropin::run(),
         Bench::Headless => headless::run(),
         Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),

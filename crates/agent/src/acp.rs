@@ -18,6 +18,7 @@ mod engine;
 mod files;
 mod policy;
 mod recording;
+pub mod relay;
 mod stop;
 mod translate;
 mod whole;

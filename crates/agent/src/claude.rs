@@ -20,6 +20,9 @@
 //! assert!(lines[0].contains(r#""message":{"role":"user","content":"hello"}"#));
 //! ```
 
+pub mod control;
+mod partial;
+pub mod permission;
 mod row;
 pub mod stream;
 

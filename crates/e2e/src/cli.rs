@@ -94,6 +94,38 @@ pub fn package(folder: &str, name: &str, version: &str) -> anyhow::Result<PathBu
     Ok(home)
 }
 
+/// A package of PyPI, installed if need be: the directory to put into `PYTHONPATH`. None on a machine without Python, unless
+/// this is CI.
+pub fn python_package(folder: &str, name: &str, version: &str) -> anyhow::Result<Option<PathBuf>> {
+    let all = place::target().join(folder);
+    let home = all.join(version);
+    fs::create_dir_all(&all)?;
+    let lock = File::create(all.join(format!("{version}.lock")))?;
+    lock.lock().context("could not wait for another install")?;
+    if home.exists() {
+        return Ok(Some(home));
+    }
+    say(&format!("installing {name}=={version} into {}", home.display()));
+    let half = home.with_extension("half");
+    if half.exists() {
+        fs::remove_dir_all(&half)?;
+    }
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
+    let ran = program("python3").args(quiet).arg(&half).arg(format!("{name}=={version}")).output();
+    match ran {
+        Ok(ran) if ran.status.success() => {
+            fs::rename(&half, &home).context("could not move the install into its place")?;
+            Ok(Some(home))
+        }
+        Err(error) if !place::in_ci() => {
+            say(&format!("NOT TESTED: the tests with {name} need Python 3.10 with pip\n{error}"));
+            Ok(None)
+        }
+        Ok(ran) => bail!("pip could not install {name}: {}", String::from_utf8_lossy(&ran.stderr)),
+        Err(error) => bail!("could not start python3: {error}"),
+    }
+}
+
 /// Into a directory beside it, then renamed: a broken install is never taken for a whole one.
 fn download(package: &str, home: &Path) -> anyhow::Result<()> {
     let half = home.with_extension("half");

@@ -1,6 +1,8 @@
 //! The arguments. One file for each command is in `cli/`.
 
+mod acp;
 mod capabilities;
+pub(crate) mod claude;
 mod complete;
 mod demo;
 mod doctor;
@@ -39,6 +41,8 @@ enum Command {
     Serve(serve::Serve),
     #[command(flatten)]
     Session(session::Session),
+    Claude(claude::Claude),
+    Acp(acp::Acp),
     New(live::new::New),
     Attach(live::attach::Attach),
     Screen(live::screen::Screen),
@@ -59,6 +63,7 @@ enum Command {
     #[command(subcommand)]
     Hooks(hooks::Hooks),
     Hook(hook::Hook),
+    ClaudeMcp(claude::bridge::Mcp),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
 }
@@ -71,6 +76,8 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Doctor(command) => live::run(doctor::run(command, config)),
         Command::Serve(command) => serve::run(command, config),
         Command::Session(command) => session::run(command, config),
+        Command::Claude(claude) => claude.run(config),
+        Command::Acp(acp) => acp.run(config),
         Command::New(command) => live::run(command.run(config)),
         Command::Attach(command) => live::run(command.run(config)),
         Command::Screen(command) => live::run(command.run(config)),
@@ -86,6 +93,7 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Rehearse(rehearse) => rehearse.run(),
         Command::Hooks(command) => hooks::run(command, config),
         Command::Hook(hook) => Ok(hook.run()),
+        Command::ClaudeMcp(bridge) => bridge.run(),
         Command::Capabilities(command) => capabilities::run(&command, config),
     }
 }

@@ -20,7 +20,8 @@ pub fn main() -> ExitCode {
     }
     // A shell that asks for completions is answered, and nothing else is done.
     clap_complete::CompleteEnv::with_factory(cli::Args::command).complete();
-    let args = match cli::Args::try_parse() {
+    let args = cli::claude::by_name(std::env::args_os().collect());
+    let args = match cli::Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => return report::usage(&error),
     };

@@ -120,6 +120,13 @@ pub fn failure(failure: &Failure) {
     }
 }
 
+/// A line of data.
+pub fn say(text: &str) -> anyhow::Result<()> {
+    let mut out = raw();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
 /// A line for the person who waits.
 pub fn note(text: &str) {
     aside(format_args!("{text}"));

@@ -115,6 +115,27 @@ impl Prompt {
         Self { words, blocks, timeout: None, max_turns: None }
     }
 
+    /// A prompt of blocks, in the protocol's words: texts, pictures, files.
+    ///
+    /// ```
+    /// use pollux_agent::acp::Prompt;
+    /// use serde_json::json;
+    ///
+    /// let picture = json!({ "type": "image", "mimeType": "image/png", "data": "aGVsbG8=" });
+    /// let prompt = Prompt::of(vec![json!({ "type": "text", "text": "what is this?" }), picture]);
+    /// assert_eq!(prompt.words(), "what is this?");
+    /// ```
+    pub fn of(blocks: Vec<Value>) -> Self {
+        let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+        let words = texts.collect::<Vec<_>>().join("\n\n");
+        Self { words, blocks, timeout: None, max_turns: None }
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
     /// The same with a file that belongs to it.
     #[must_use]
     pub fn attach(mut self, file: &std::path::Path) -> Self {
@@ -140,7 +161,8 @@ impl Prompt {
 
     /// True where nothing is said. Gemini CLI never answers again in a session that was given such a prompt.
     fn is_empty(&self) -> bool {
-        self.words.trim().is_empty() && self.blocks.len() < 2
+        let is_text = |block: &Value| block["type"] == "text";
+        self.words.trim().is_empty() && self.blocks.iter().all(is_text)
     }
 }
 

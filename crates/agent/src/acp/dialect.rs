@@ -4,6 +4,7 @@ use super::call::Call;
 use super::config::Step;
 use super::whole::Assembly;
 use crate::model::{Event, Failure, Message, Mode, Scope, Usage};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
 use std::path::PathBuf;
@@ -18,6 +19,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + 'static {
     /// The title of a call without what the agent wraps around it.
     fn title(&self, _call: &Call<'_>) -> Option<String> {
         None
+    }
+
+    /// The arguments of a call, where they can be known. The protocol has a place for them, which an agent may leave empty.
+    fn input(&self, call: &Call<'_>) -> Option<Value> {
+        call.input.and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
     /// What a chunk of the agent's words is.

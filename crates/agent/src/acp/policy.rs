@@ -200,6 +200,7 @@ mod tests {
             tool: None,
             text: Text::from(""),
             meaning: Some(Box::new(meaning)),
+            input: None,
             options: Vec::new(),
         }
     }

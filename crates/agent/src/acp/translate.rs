@@ -208,6 +208,7 @@ impl Translator {
             tool: name,
             text: Text::from(call.title.as_deref().unwrap_or("May it?").to_owned()),
             meaning: meaning.map(Box::new),
+            input: self.dialect.input(&call).map(Box::new),
             options: params.options.items.iter().filter(|offer| offer.read).map(choice).collect(),
         }
     }

@@ -171,7 +171,7 @@ pub(super) struct Answer<'m> {
 }
 
 /// Claude's counts. No token is in two of them.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Tokens {
     #[serde(rename = "input_tokens")]
     pub(super) input: u64,

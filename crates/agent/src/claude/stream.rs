@@ -4,13 +4,17 @@
 //! the session file has of a message at first (thoughts, words) is one line, and its calls and their results follow
 //! when they have ended.
 
+use super::partial::Partial;
 use super::row::{Answer, Line, Part, Prompt, Said, Tokens};
 use super::{Session, tokens};
-use crate::model::{Block, Content, Failure, Message, Role, StopReason, Usage};
+use crate::model::{Block, Content, Failure, Message, Part as Growing, Role, StopReason, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use uuid::Uuid;
+
+/// The version of Claude Code whose interface this is, in the form that Claude's SDKs compare, and who it is in truth.
+pub const VERSION: &str = concat!("2.1.0 (Pollux ", env!("CARGO_PKG_VERSION"), ")");
 
 /// Makes the lines of one run.
 ///
@@ -32,6 +36,11 @@ pub struct Stream {
     lines: u64,
     /// How many blocks of each message have been told.
     told: HashMap<String, Vec<String>>,
+    /// Set where messages are told while they grow.
+    partial: Option<Partial>,
+    /// The names of messages, by their ids.
+    named: HashMap<String, Uuid>,
+    model: String,
 }
 
 /// How a run ended.
@@ -45,8 +54,10 @@ pub struct Ended<'e> {
     pub turns: u64,
     /// How long it took.
     pub duration_ms: u64,
-    /// The model that answered.
-    pub model: Option<&'e str>,
+    /// The models that answered, and the tokens of each since the session was opened.
+    pub models: &'e [(String, Usage)],
+    /// The calls that were turned down.
+    pub denials: &'e [Value],
     /// Why it ended.
     pub stop_reason: Option<StopReason>,
     /// What went wrong.
@@ -63,7 +74,22 @@ impl Stream {
             names: Uuid::new_v5(&Uuid::NAMESPACE_OID, session_id.as_bytes()),
             lines: 0,
             told: HashMap::new(),
+            partial: None,
+            named: HashMap::new(),
+            model: String::new(),
         }
+    }
+
+    /// The same with messages that are told while they grow, as with `--include-partial-messages`.
+    #[must_use]
+    pub fn partial(mut self) -> Self {
+        self.partial = Some(Partial::default());
+        self
+    }
+
+    /// The mode is another one now.
+    pub fn set_mode(&mut self, mode: &'static str) {
+        self.mode = mode;
     }
 
     /// A name for a line, the same each time that the same run is told.
@@ -72,8 +98,9 @@ impl Stream {
         Uuid::new_v5(&self.names, format!("line {}", self.lines).as_bytes())
     }
 
-    /// The first line.
+    /// The first line of a turn.
     pub fn started(&mut self, model: &str, tools: &[&str]) -> Value {
+        model.clone_into(&mut self.model);
         json!({
             "type": "system",
             "subtype": "init",
@@ -85,7 +112,7 @@ impl Stream {
             "permissionMode": self.mode,
             "slash_commands": [],
             "apiKeySource": "none",
-            "claude_code_version": concat!("pollux ", env!("CARGO_PKG_VERSION")),
+            "claude_code_version": VERSION,
             "output_style": "default",
             "agents": [],
             "skills": [],
@@ -112,7 +139,7 @@ impl Stream {
                 new
             });
         }
-        let mut lines = Vec::new();
+        let mut lines = self.whole(&fresh, &id);
         if fresh.blocks().iter().any(|block| !matches!(block, Block::ToolResult { .. })) {
             lines.extend(self.answer(&fresh, &id));
         }
@@ -125,9 +152,91 @@ impl Stream {
         lines
     }
 
+    /// A text became longer.
+    pub fn grew(&mut self, part: Growing, text: &str) -> Vec<Value> {
+        let Some(mut partial) = self.partial.take() else { return Vec::new() };
+        let name = self.name();
+        let events = partial.grew(part, text, name, &self.model);
+        self.partial = Some(partial);
+        self.events(events)
+    }
+
+    /// A tool has ended.
+    pub fn tool_ended(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.tool_ended();
+        }
+    }
+
+    /// What is told of a message's growth when the message itself is known: the end of its open block, and its calls.
+    fn whole(&mut self, message: &Message<'_>, id: &str) -> Vec<Value> {
+        let Some(mut partial) = self.partial.take() else { return Vec::new() };
+        let own = self.named.get(id).copied().or_else(|| partial.name());
+        let own = own.unwrap_or_else(|| Uuid::new_v5(&self.names, id.as_bytes()));
+        self.named.insert(id.to_owned(), own);
+        partial.costs(message.usage.map(tokens));
+        let mut events = partial.close();
+        let calls = message.blocks().iter().filter(|it| matches!(it, Block::ToolUse { .. }));
+        let calls: Vec<Value> =
+            calls.filter_map(|call| serde_json::to_value(Part::new(call)).ok()).collect();
+        for call in &calls {
+            events.extend(partial.call(call, own, &self.model));
+        }
+        if !calls.is_empty() {
+            events.extend(partial.finish());
+        }
+        self.partial = Some(partial);
+        self.events(events)
+    }
+
+    fn events(&mut self, events: Vec<Value>) -> Vec<Value> {
+        let line = |event: Value| {
+            json!({
+                "type": "stream_event",
+                "event": event,
+                "parent_tool_use_id": null,
+                "session_id": self.session_id,
+                "uuid": self.name(),
+            })
+        };
+        events.into_iter().map(line).collect()
+    }
+
+    /// What is left to tell of a message that grew when the turn is over.
+    pub fn closed(&mut self) -> Vec<Value> {
+        let events = self.partial.as_mut().map(Partial::finish).unwrap_or_default();
+        self.events(events)
+    }
+
+    /// A prompt, told back as with `--replay-user-messages`.
+    pub fn replayed(&mut self, blocks: &[Value], uuid: Option<&str>) -> Value {
+        let uuid = uuid.map_or_else(|| self.name().to_string(), str::to_owned);
+        json!({
+            "type": "user",
+            "message": { "role": "user", "content": blocks },
+            "parent_tool_use_id": null,
+            "session_id": self.session_id,
+            "uuid": uuid,
+            "isReplay": true,
+        })
+    }
+
+    /// Something to know, of Pollux's own.
+    pub fn notice(&mut self, level: &str, text: &str) -> Value {
+        json!({
+            "type": "system",
+            "subtype": "informational",
+            "content": text,
+            "level": level,
+            "session_id": self.session_id,
+            "uuid": self.name(),
+        })
+    }
+
     fn answer(&mut self, message: &Message<'_>, id: &str) -> Option<Value> {
         // All lines of one message have one id in Claude's API.
-        let own = Uuid::new_v5(&self.names, id.as_bytes());
+        let derived = || Uuid::new_v5(&self.names, id.as_bytes());
+        let own = self.named.get(id).copied().unwrap_or_else(derived);
         let session = Session { session_id: &self.session_id, ..Session::default() };
         let time = message.timestamp.unwrap_or(0);
         let line = Line::new(&session, time, own, None);
@@ -161,8 +270,8 @@ impl Stream {
             "session_id": self.session_id,
             "total_cost_usd": 0,
             "usage": usage(counted),
-            "modelUsage": models(ended, counted),
-            "permission_denials": [],
+            "modelUsage": models(ended),
+            "permission_denials": ended.denials,
             "uuid": self.name(),
         });
         match ended.error {
@@ -188,16 +297,20 @@ fn usage(counted: Tokens) -> Value {
     usage
 }
 
-fn models(ended: &Ended<'_>, counted: Tokens) -> Value {
-    let Some(model) = ended.model else { return json!({}) };
-    json!({ model: {
-        "inputTokens": counted.input,
-        "outputTokens": counted.output,
-        "cacheReadInputTokens": counted.cache_read,
-        "cacheCreationInputTokens": counted.cache_creation,
-        "webSearchRequests": 0,
-        "costUSD": 0,
-        "contextWindow": 0,
-        "maxOutputTokens": 0,
-    } })
+fn models(ended: &Ended<'_>) -> Value {
+    let of = |(model, usage): &(String, Usage)| {
+        let counted = tokens(*usage);
+        let counts = json!({
+            "inputTokens": counted.input,
+            "outputTokens": counted.output,
+            "cacheReadInputTokens": counted.cache_read,
+            "cacheCreationInputTokens": counted.cache_creation,
+            "webSearchRequests": 0,
+            "costUSD": 0,
+            "contextWindow": 0,
+            "maxOutputTokens": 0,
+        });
+        (model.clone(), counts)
+    };
+    ended.models.iter().map(of).collect::<serde_json::Map<String, Value>>().into()
 }

@@ -5,10 +5,13 @@
 //! compared message by message, and put back if anything is missing. The events are those of [`crate::acp`], completed
 //! by the session's own file while it is written.
 
+mod arguments;
+mod aside;
 mod beside;
 mod dialect;
 mod settings;
 mod start;
 
+pub use aside::{Aside, Decision, Denied};
 pub use dialect::Quirks;
 pub use start::{Gemini, Live, Resume};

@@ -118,6 +118,7 @@ impl Dialog {
             tool: self.tool.clone().map(Text::from),
             text: Text::from(self.text.clone()),
             meaning: self.meaning.clone().map(Box::new),
+            input: None,
             options: self.options.iter().map(choice).collect(),
         }
     }

@@ -10,6 +10,7 @@ pub mod digest;
 mod document;
 mod entry;
 pub mod follow;
+pub mod fork;
 mod history;
 mod index;
 mod links;

@@ -22,6 +22,10 @@ pub struct Question<'a> {
     /// What would be done: the command, or the change as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<Box<Meaning>>,
+    /// The arguments of the call, in the agent's words, as far as they can be known. Not part of the event: they are
+    /// concluded from what the agent shows, and `meaning` says the same with its sources.
+    #[serde(skip)]
+    pub input: Option<Box<serde_json::Value>>,
     /// What can be answered, in the order in which it was offered.
     pub options: Vec<Choice<'a>>,
 }
@@ -115,6 +119,7 @@ impl Question<'_> {
             tool: self.tool.map(Text::into_owned),
             text: self.text.into_owned(),
             meaning: self.meaning,
+            input: self.input,
             options: self.options.into_iter().map(Choice::into_owned).collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! A terminal emulator over bytes: crate `avt` draws, crate `vte` hears the titles, which `avt` does not keep.
 
 use super::screen::{Cursor, Screen, Size};
+use memchr::memmem;
 use std::fmt;
 
 /// How many rows above the screen are kept unless somebody says otherwise: enough for the last answers.
@@ -48,9 +49,28 @@ impl Emulator {
 
     /// Draws what a program printed.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.titles.advance(&mut self.title, bytes);
+        self.hear(bytes);
         let terminal = &mut self.terminal;
         self.decoder.feed(bytes, |text| terminal.feed(text));
+    }
+
+    /// Listens for titles only where one may begin: most bytes are drawn, and need not be parsed twice.
+    fn hear(&mut self, mut bytes: &[u8]) {
+        loop {
+            if !self.title.begun {
+                let begin = memmem::find(bytes, b"\x1b]");
+                // The second half of a beginning may come with the next bytes.
+                let begin = begin.or_else(|| bytes.ends_with(b"\x1b").then(|| bytes.len() - 1));
+                let Some(begin) = begin else { return };
+                bytes = bytes.get(begin..).unwrap_or_default();
+                self.title.begun = true;
+            }
+            let heard = self.titles.advance_until_terminated(&mut self.title, bytes);
+            bytes = bytes.get(heard..).unwrap_or_default();
+            if bytes.is_empty() {
+                return;
+            }
+        }
     }
 
     /// Gives it another size, as a window that was pulled.
@@ -130,10 +150,17 @@ fn written(line: &avt::Line) -> String {
 struct Title {
     text: Option<String>,
     count: u64,
+    /// True from where a title may begin until it has ended.
+    begun: bool,
 }
 
 impl vte::Perform for Title {
+    fn terminated(&self) -> bool {
+        !self.begun
+    }
+
     fn osc_dispatch(&mut self, params: &[&[u8]], _bell_terminated: bool) {
+        self.begun = false;
         if let [b"0" | b"2", words @ ..] = params {
             // A semicolon is a border for OSC; in a title it is a semicolon.
             let text = String::from_utf8_lossy(&words.join(&b';')).into_owned();
@@ -175,6 +202,35 @@ impl Decoder {
             };
             show("\u{fffd}");
             bytes = rest.get(length..).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Emulator, Size};
+
+    #[test]
+    fn a_title_is_heard_wherever_its_bytes_are_cut() {
+        let bytes =
+            "a\x1b[1mb\x1b]0;◇  Ready; or so\x07c\x1b]2;second\x1b\\d\x1b]8;;http://x\x07e\x1b[0m"
+                .as_bytes();
+        for piece in 1..bytes.len() {
+            let mut emulator = Emulator::new(Size::default());
+            let mut titles = Vec::new();
+            for part in bytes.chunks(piece) {
+                emulator.feed(part);
+                if emulator
+                    .title()
+                    .is_some_and(|title| titles.last().is_none_or(|last| last != title))
+                {
+                    titles.extend(emulator.title().map(str::to_owned));
+                }
+            }
+            assert_eq!(titles.last().map(String::as_str), Some("second"), "pieces of {piece}");
+            assert!(piece > 10 || titles.first().is_some_and(|title| title == "◇  Ready; or so"));
+            assert_eq!(emulator.titles(), 2);
+            assert_eq!(emulator.screen().rows.first().map(String::as_str), Some("abcde"));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `pollux sessions …`: what Gemini has written on this machine.
 
 pub(super) mod catalog;
-mod export;
+pub(super) mod export;
 mod follow;
 mod list;
 mod rescue;

@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acp;
+mod claude;
 mod daemon;
 mod demo;
 mod doctor;
+mod editor;
 mod hooks;
 mod hostile;
 mod live;

@@ -42,8 +42,13 @@ impl Place {
         self.directory.path().join("work")
     }
 
-    fn home(&self) -> PathBuf {
-        self.directory.path().join("home")
+    pub(super) fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// The directory that all of it is in.
+    pub(super) fn root(&self) -> PathBuf {
+        self.directory.path().to_path_buf()
     }
 
     /// A program under a rehearsal of a script.
@@ -57,7 +62,7 @@ impl Place {
     }
 
     /// The same with a script of the test's own, and a journal of what the model was asked.
-    fn rehearse_own(&self, script: &str, program: &str) -> Command {
+    pub(super) fn rehearse_own(&self, script: &str, program: &str) -> Command {
         let (file, journal) = (self.directory.path().join("own.toml"), self.journal_file());
         fs::write(&file, script).unwrap();
         let mut command = pollux(&self.work());
@@ -73,7 +78,7 @@ impl Place {
     }
 
     /// The requests that were turns of the conversation.
-    fn turns(&self) -> Vec<Value> {
+    pub(super) fn turns(&self) -> Vec<Value> {
         let journal = fs::read_to_string(self.journal_file()).unwrap();
         let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         entries.filter(|entry| entry["kind"] == "request" && entry["asks"] == "turn").collect()

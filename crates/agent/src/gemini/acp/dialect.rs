@@ -1,5 +1,6 @@
 //! What Gemini CLI does differently from the protocol. Pure, but for the session file beside it.
 
+use super::arguments::arguments;
 use super::beside::SessionFile;
 use crate::acp::{Beside, Call, Counted, Dialect, Said, Step};
 use crate::gemini::loose::{Count, List, loose_object};
@@ -7,6 +8,7 @@ use crate::gemini::stream::failure::{by_status, lost, plain, signed_out, status_
 use crate::gemini::tools;
 use crate::gemini::transcript::string;
 use crate::model::{Failure, Mode, Phase, Scope, Usage};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
@@ -72,6 +74,10 @@ impl Dialect for Quirks {
         let title = call.title.as_deref()?;
         let command = title.rsplit_once(CWD).map_or(title, |(command, _)| command);
         (call.kind.as_deref() == Some("execute")).then(|| command.to_owned())
+    }
+
+    fn input(&self, call: &Call<'_>) -> Option<Value> {
+        arguments(tool_in(&call.id)?, call)
     }
 
     fn said(&self, text: &str) -> Said {

@@ -49,6 +49,8 @@ pub(super) struct Work {
     drawing: Option<(Instant, Instant)>,
     /// When the screen will have settled.
     settles: Option<Instant>,
+    /// Since when an idle input box stands there, whatever else is being drawn.
+    ready: Option<Instant>,
     resized: bool,
     pub(super) over: bool,
 }
@@ -87,6 +89,7 @@ impl Work {
             orders,
             drawing: None,
             settles: None,
+            ready: None,
             resized: false,
             over: false,
         };
@@ -250,6 +253,10 @@ impl Work {
     /// Reads the screen.
     async fn look(&mut self, settled: bool) {
         self.reading = read(&self.emulator.screen());
+        let idle = self.reading.status == Some(SessionStatus::Idle) && self.reading.draft.is_some();
+        self.ready = self.ready.filter(|_| idle).or_else(|| idle.then(Instant::now));
+        // A CLI that starts draws on for a while around an input box that is ready.
+        let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= SETTLED);
         if self.reading.status != Some(self.fusion.status()) {
             // What was said comes before the end of the turn in which it was said.
             self.read_file().await;

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// What the file begins with. The number rises when a digest has other fields, or says something else than before about
 /// the same file.
-const HEAD: &[u8] = b"pollux sessions 5\n";
+const HEAD: &[u8] = b"pollux sessions 6\n";
 
-/// What is known of the files, in the order of their paths.
+/// What is known of the files, in the order of their paths as text.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Index(Vec<Entry>);
 
@@ -41,8 +41,10 @@ impl Index {
     pub(super) fn known(self, files: &[File]) -> Vec<Option<Box<Digest>>> {
         let mut entries = self.0.into_iter().peekable();
         let known = |file: &File| {
-            while entries.next_if(|entry| entry.0 < file.path).is_some() {}
-            let Entry(_, size, modified, digest) = entries.next_if(|entry| entry.0 == file.path)?;
+            let path = file.path.as_os_str();
+            while entries.next_if(|entry| entry.0.as_os_str() < path).is_some() {}
+            let Entry(_, size, modified, digest) =
+                entries.next_if(|entry| entry.0.as_os_str() == path)?;
             (size == file.size && modified == file.modified).then_some(digest)
         };
         files.iter().map(known).collect()

@@ -146,7 +146,7 @@ fn is_stub(path: &Path) -> bool {
 
 /// What the messages of a file say and do, without what the CLI says in a person's name and without ids, which a stopped
 /// turn renews.
-fn messages(bytes: &[u8]) -> Vec<String> {
+pub(super) fn messages(bytes: &[u8]) -> Vec<String> {
     let text = text(bytes);
     let transcript = Transcript::read(&text);
     let spoken = |message: &Message<'_>| !message.meta && message.role != Role::System;

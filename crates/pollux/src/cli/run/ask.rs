@@ -142,6 +142,7 @@ mod tests {
                 exit_code: None,
                 derived: Derived::default(),
             })),
+            input: None,
             options: vec![
                 choice("proceed_always_server", Effect::AllowAlways),
                 choice("proceed_always_tool", Effect::AllowAlways),

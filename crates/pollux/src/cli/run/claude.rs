@@ -70,14 +70,16 @@ impl Claude {
         let answers = outcome.messages.iter().rev().filter(|m| m.role == Role::Assistant);
         let text = answers.map(Message::text).find(|text| !text.trim().is_empty());
         let model = outcome.model.as_ref().map(ToString::to_string);
+        let models: Vec<_> = model.into_iter().map(|model| (model, outcome.usage)).collect();
         let ended = Ended {
             text: text.as_deref().unwrap_or_default(),
             usage: outcome.usage,
             turns: outcome.turns,
             duration_ms: u64::try_from(self.since.elapsed().as_millis()).unwrap_or(0),
-            model: model.as_deref(),
+            models: &models,
             stop_reason: outcome.stop_reason,
             error: outcome.error.as_ref(),
+            ..Ended::default()
         };
         match &mut self.stream {
             Some(stream) => print(&[stream.ended(&ended)]),

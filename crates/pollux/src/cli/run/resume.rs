@@ -16,7 +16,12 @@ use std::path::Path;
 const CLASHES: Version = Version::new(0, 39, 0);
 
 /// The session that is meant by an id, the beginning of one, or `latest` of this project.
-pub(super) fn find(wanted: &str, cwd: &Path, config: &Config, cli: &Cli) -> anyhow::Result<Resume> {
+pub(in crate::cli) fn find(
+    wanted: &str,
+    cwd: &Path,
+    config: &Config,
+    cli: &Cli,
+) -> anyhow::Result<Resume> {
     let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
     let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
     let session = catalog.find(wanted)?;

@@ -8,6 +8,7 @@ use crate::report::{self, human};
 use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::ValueEnum;
+use pollux_agent::gemini::transcript::digest::digest;
 use pollux_agent::gemini::transcript::store::{Kind, Session};
 use pollux_agent::gemini::transcript::{Transcript, text};
 use std::fs;
@@ -122,6 +123,41 @@ fn write(session: &Session, args: &Export) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+/// Writes one session's file as Claude's transcript below a directory, under the id and the project that its caller knows.
+pub(in crate::cli) fn transcript(
+    file: &Path,
+    id: &str,
+    cwd: &Path,
+    to: &Path,
+) -> anyhow::Result<()> {
+    let bytes = read(file)?;
+    let text = text(&bytes);
+    let transcript = Transcript::read(&text);
+    let messages: Vec<_> = transcript.messages().collect();
+    let digest = digest(&text);
+    let project = cwd.display().to_string();
+    let header = render::Header {
+        session_id: id,
+        title: digest.title(),
+        summary: digest.summary.as_deref(),
+        project: Some(&project),
+        ..render::Header::default()
+    };
+    let path = to.join(directory(&project)).join(format!("{}.jsonl", safe(id)));
+    let options = Options::default();
+    place(&path, &mut |out| render::write(Format::Claude, &header, &messages, &options, out))
+        .with_context(|| {
+            let message = format!("could not write {}", path.display());
+            Trouble::failed("unwritable_file", message)
+                .hint("name a directory that you may write to with `--transcripts`")
+        })
+}
+
+/// Claude names a project's directory after its path.
+fn directory(project: &str) -> String {
+    project.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
 /// Writes a file beside its place and then into it: what is there is always whole.
 fn place(
     path: &Path,
@@ -143,12 +179,7 @@ fn name(session: &Session, format: Format) -> PathBuf {
         let day = human::day(session.digest.started_at.unwrap_or_else(|| session.updated_at()));
         return format!("{day}-{id}.{}", format.extension()).into();
     }
-    // Claude names a project's directory after its path.
-    let project: String = session
-        .project_name()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
+    let project = directory(&session.project_name());
     match &session.file.parent {
         Some(parent) => format!("{project}/{}/subagents/agent-{id}.jsonl", safe(parent)).into(),
         None => format!("{project}/{id}.jsonl").into(),

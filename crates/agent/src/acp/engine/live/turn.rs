@@ -96,7 +96,7 @@ impl Live {
         connection: &mut Connection,
         pending: &mut HashMap<u64, Pending>,
     ) -> Result<(), Failure> {
-        debug_assert!(!words.is_empty() || blocks.len() > 1, "an empty prompt wedges a session");
+        debug_assert!(!words.is_empty() || !blocks.is_empty(), "an empty prompt wedges a session");
         let params = json!({ "sessionId": self.id, "prompt": blocks });
         let id = connection.request("session/prompt", params);
         let id = id.ok_or_else(|| wrong::deaf(Step::Prompt))?;

@@ -1,0 +1,92 @@
+//! The arguments of a call that waits for permission. Gemini CLI does not send them over ACP; what it shows instead (a
+//! diff, a title, a text) says what they must have been. Pure.
+
+use crate::acp::{Call, Shown};
+use serde_json::{Value, json};
+
+/// What older versions put in front of what a command is for.
+const WHERE: &str = "[current working directory ";
+/// What the CLI puts in front of the prompt of a fetch.
+const FETCH: &str = "Processing URLs and instructions from prompt: \"";
+
+/// The arguments of a call of a tool, in Gemini's words; none where nothing can be concluded.
+pub(super) fn arguments(tool: &str, call: &Call<'_>) -> Option<Value> {
+    if let Some(raw) = call.input {
+        return serde_json::from_str(raw.get()).ok();
+    }
+    let title = call.title.as_deref();
+    let diff = call.content.iter().find_map(|shown| match shown {
+        Shown::Diff { path, old, new } => Some((path, old.as_deref().unwrap_or_default(), new)),
+        _ => None,
+    });
+    match (tool, diff) {
+        ("replace", Some((path, old, new))) => {
+            let (old, new) = change(old, new);
+            Some(json!({ "file_path": path, "old_string": old, "new_string": new }))
+        }
+        (_, Some((path, _, new))) => Some(json!({ "file_path": path, "content": new })),
+        ("run_shell_command", _) => Some(command(title?, call)),
+        ("web_fetch", _) => {
+            let prompt = title?.strip_prefix(FETCH).and_then(|rest| rest.strip_suffix('"'));
+            Some(json!({ "prompt": prompt.or(title) }))
+        }
+        _ if tool.starts_with("mcp_") => {
+            let text = call.text()?;
+            serde_json::from_str(&text).ok().filter(Value::is_object)
+        }
+        _ => None,
+    }
+}
+
+fn command(title: &str, call: &Call<'_>) -> Value {
+    let (command, _) = title.rsplit_once(&format!(" {WHERE}")).unwrap_or((title, ""));
+    let shown = call.text().unwrap_or_default();
+    let purpose = shown.strip_prefix(WHERE).and_then(|rest| {
+        let (_, rest) = rest.split_once(']')?;
+        rest.trim().strip_prefix('(')?.strip_suffix(')')
+    });
+    match purpose {
+        Some(purpose) => json!({ "command": command, "description": purpose }),
+        None => json!({ "command": command }),
+    }
+}
+
+/// The lines that a change replaces, and what by: as few as there are, but enough to stand in the file only once.
+fn change<'t>(old: &'t str, new: &'t str) -> (String, String) {
+    let before: Vec<&'t str> = old.split_inclusive('\n').collect();
+    let after: Vec<&'t str> = new.split_inclusive('\n').collect();
+    let same = |(one, other): &(&&str, &&str)| one == other;
+    let head = before.iter().zip(&after).take_while(same).count();
+    let room = before.len().min(after.len()) - head;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(room).take_while(same).count();
+    for more in 0..=before.len() {
+        let (head, tail) = (head.saturating_sub(more), tail.saturating_sub(more));
+        let part =
+            |lines: &[&str]| lines.get(head..lines.len() - tail).unwrap_or_default().concat();
+        let found = part(&before);
+        if !found.is_empty() && old.matches(found.as_str()).count() == 1 {
+            return (found, part(&after));
+        }
+    }
+    (old.to_owned(), new.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::change;
+
+    #[test]
+    fn a_change_is_named_by_the_fewest_lines_that_stand_in_the_file_once() {
+        let own = |(old, new): (String, String)| [old, new];
+        let said = |old: &str, new: &str| own(change(old, new));
+        assert_eq!(said("a\nb\nc\n", "a\nX\nc\n"), ["b\n", "X\n"]);
+        // The second of two equal lines is known by its neighbours.
+        assert_eq!(said("a\nb\nc\nb\n", "a\nb\nc\nX\n"), ["c\nb\n", "c\nX\n"]);
+        // What was only added has the lines around it.
+        assert_eq!(said("a\nb\n", "a\nX\nb\n"), ["a\nb\n", "a\nX\nb\n"]);
+        assert_eq!(said("a\nb\n", "a\n"), ["b\n", ""]);
+        assert_eq!(said("", "x"), ["", "x"]);
+        let (old, new) = change("a a a", "a b a");
+        assert_eq!("a a a".replacen(&old, &new, 1), "a b a");
+    }
+}

@@ -1,0 +1,144 @@
+//! Stdin and stdout: JSON-RPC with the editor.
+
+use crate::report;
+use pollux_agent::model::Failure;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{BufRead, Write, stdin};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// How many lines may wait until they are looked at. When there are more, stdin is not read.
+const WAITING: usize = 64;
+
+/// JSON-RPC's code for a method that is not there.
+pub(super) const NO_METHOD: i64 = -32601;
+/// JSON-RPC's code for wrong parameters.
+pub(super) const BAD_PARAMS: i64 = -32602;
+/// JSON-RPC's code for all else.
+const FAILED: i64 = -32603;
+/// The protocol's code for somebody who is not signed in.
+const NOT_SIGNED_IN: i64 = -32000;
+
+/// What an editor asks, or tells.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// None where no answer is wanted.
+    pub(super) id: Option<Value>,
+    pub(super) method: String,
+    pub(super) params: Value,
+}
+
+/// Requests of ours that the editor has not answered yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Desk(Arc<Mutex<Open>>);
+
+#[derive(Debug, Default)]
+struct Open {
+    asked: u64,
+    waiting: HashMap<String, oneshot::Sender<Value>>,
+}
+
+/// Reads stdin in a thread of its own: a read of it cannot be given up, and must not hold up the end of the program.
+pub(super) fn open() -> (mpsc::Receiver<Call>, Desk) {
+    let desk = Desk::default();
+    let (tell, lines) = mpsc::channel(WAITING);
+    let own = desk.clone();
+    std::thread::spawn(move || {
+        for line in stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            let Ok(mut json) = serde_json::from_str::<Value>(&line) else { continue };
+            let id = json.get("id").filter(|id| !id.is_null()).cloned();
+            let Some(method) = json["method"].as_str().map(str::to_owned) else {
+                own.answered(&id.unwrap_or_default(), json["result"].take());
+                continue;
+            };
+            let call = Call { id, method, params: json["params"].take() };
+            if tell.blocking_send(call).is_err() {
+                return;
+            }
+        }
+        own.lock().waiting.clear();
+    });
+    (lines, desk)
+}
+
+impl Desk {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answered(&self, id: &Value, result: Value) {
+        if let Some(waiting) = self.lock().waiting.remove(id.as_str().unwrap_or_default()) {
+            // Whoever asked may have gone away.
+            drop(waiting.send(result));
+        }
+    }
+
+    /// Asks the editor. An error is told as an answer that is null.
+    pub(super) fn ask(
+        &self,
+        method: &str,
+        params: &Value,
+    ) -> anyhow::Result<oneshot::Receiver<Value>> {
+        let (tell, answer) = oneshot::channel();
+        let id = {
+            let mut open = self.lock();
+            open.asked += 1;
+            let id = format!("pollux-{}", open.asked);
+            open.waiting.insert(id.clone(), tell);
+            id
+        };
+        print(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        Ok(answer)
+    }
+}
+
+/// Tells an update of a session.
+pub(super) fn update(session: &str, update: &Value) -> anyhow::Result<()> {
+    let params = json!({ "sessionId": session, "update": update });
+    print(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }))
+}
+
+/// Answers a request.
+pub(super) fn answer(id: &Value, outcome: Result<Value, Wrong>) -> anyhow::Result<()> {
+    match outcome {
+        Ok(result) => print(&json!({ "jsonrpc": "2.0", "id": id, "result": result })),
+        Err(wrong) => print(&json!({ "jsonrpc": "2.0", "id": id, "error": wrong.0 })),
+    }
+}
+
+/// An error for the editor.
+#[derive(Debug)]
+pub(super) struct Wrong(Value);
+
+impl Wrong {
+    pub(super) fn new(code: i64, message: &str) -> Self {
+        Self(json!({ "code": code, "message": message }))
+    }
+}
+
+impl From<Failure> for Wrong {
+    fn from(failure: Failure) -> Self {
+        let code = match failure.code {
+            "not_signed_in" => NOT_SIGNED_IN,
+            "unknown_session" | "no_prompt" => BAD_PARAMS,
+            _ => failure.rpc_code.map_or(FAILED, i64::from),
+        };
+        let data =
+            json!({ "code": failure.code, "hint": failure.hint, "retryable": failure.retryable });
+        Self(json!({ "code": code, "message": failure.message, "data": data }))
+    }
+}
+
+impl From<anyhow::Error> for Wrong {
+    fn from(error: anyhow::Error) -> Self {
+        Self::new(BAD_PARAMS, &format!("{error:#}"))
+    }
+}
+
+fn print(line: &Value) -> anyhow::Result<()> {
+    let mut out = report::raw();
+    report::line(&mut out, line)?;
+    Ok(out.flush()?)
+}

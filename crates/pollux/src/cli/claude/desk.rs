@@ -1,0 +1,103 @@
+//! Stdin and stdout: lines of whoever drives us, and requests of ours that they answer.
+
+use crate::report;
+use pollux_agent::claude::control::{self, Line};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io::{BufRead, Write, stdin};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// How many lines may wait until they are looked at. When there are more, stdin is not read.
+const WAITING: usize = 64;
+
+/// What a request of ours was answered with.
+pub(super) type Outcome = Result<Value, String>;
+
+/// The requests of ours that were not answered yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Desk {
+    pending: Arc<Mutex<HashMap<String, oneshot::Sender<Outcome>>>>,
+    asked: Arc<AtomicU64>,
+}
+
+/// A request of ours.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Its id.
+    pub(super) id: String,
+    /// Its answer.
+    pub(super) answer: oneshot::Receiver<Outcome>,
+}
+
+impl Desk {
+    /// Reads stdin in a thread of its own: a read of it cannot be given up, and must not hold up the end of the program.
+    pub(super) fn open() -> (Self, mpsc::Receiver<Line>) {
+        let desk = Self::default();
+        let (tell, lines) = mpsc::channel(WAITING);
+        let own = desk.clone();
+        std::thread::spawn(move || own.read(&tell));
+        (desk, lines)
+    }
+
+    fn read(&self, tell: &mpsc::Sender<Line>) {
+        for line in stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if line.trim().is_empty() {
+                continue;
+            }
+            match Line::read(&line) {
+                Line::Answered { id, outcome } => self.answered(&id, outcome),
+                line => {
+                    if tell.blocking_send(line).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        // Nobody is there any more who could answer.
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answered(&self, id: &str, outcome: Outcome) {
+        if let Some(waiting) = self.lock().remove(id) {
+            // Whoever asked may have gone away.
+            drop(waiting.send(outcome));
+        }
+    }
+
+    /// Asks whoever drives us.
+    pub(super) fn ask(&self, request: &Value) -> anyhow::Result<Asked> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = format!("pollux-{number}");
+        let (tell, answer) = oneshot::channel();
+        self.lock().insert(id.clone(), tell);
+        print(&[control::request(&id, request)])?;
+        Ok(Asked { id, answer })
+    }
+
+    /// Takes a request back.
+    pub(super) fn withdraw(&self, id: &str) -> anyhow::Result<()> {
+        match self.lock().remove(id) {
+            Some(_) => print(&[control::withdrawn(id)]),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Prints lines.
+pub(super) fn print(lines: &[Value]) -> anyhow::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut out = report::raw();
+    for line in lines {
+        report::line(&mut out, line)?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,154 @@
+//! Starts the agent as the flags and the first request want it.
+
+use super::bridge::Bridge;
+use super::desk::Desk;
+use super::setup::Setup;
+use crate::cli::run::resume;
+use crate::config::Config;
+use crate::trouble::Trouble;
+use pollux_agent::acp::Policy;
+use pollux_agent::claude::control::Start;
+use pollux_agent::claude::permission::{Command, Rule};
+use pollux_agent::gemini::acp::{Aside, Decision, Denied, Gemini, Live, Resume};
+use pollux_agent::gemini::cli::Cli;
+use pollux_agent::gemini::transcript::fork::fork;
+use pollux_agent::model::Failure;
+use std::path::{Path, PathBuf};
+
+/// What the first request may bring along that would change what the caller gets.
+const REFUSED: [&str; 6] =
+    ["agents", "plugins", "jsonSchema", "toolAliases", "planModeInstructions", "managedSettings"];
+
+/// A session that is open.
+pub(super) struct Opened {
+    pub(super) live: Live,
+    pub(super) setup: Setup,
+    pub(super) cwd: PathBuf,
+    /// What the caller calls the session.
+    pub(super) id: String,
+    /// What is told to the model in front of the first prompt.
+    pub(super) append: Option<String>,
+    /// The way to the MCP servers of the caller.
+    pub(super) bridge: Option<Bridge>,
+    /// Files that the agent reads while it lives.
+    _aside: Aside,
+}
+
+/// Why the first request cannot be met, if it cannot.
+pub(super) fn unknown(start: &Start) -> Option<String> {
+    if let Some(name) = start.other.iter().find(|name| REFUSED.contains(&name.as_str())) {
+        return Some(format!("`{name}` has no counterpart in Gemini CLI"));
+    }
+    let hook = start.hooks.iter().find(|(_, of)| !of.is_empty())?;
+    Some(format!("the hook `{}` has no counterpart in Gemini CLI", hook.0))
+}
+
+/// Starts the agent and opens a session.
+pub(super) async fn open(
+    setup: Setup,
+    start: &Start,
+    config: &Config,
+    desk: &Desk,
+) -> anyhow::Result<Result<Opened, Failure>> {
+    let mut search = config.search.clone();
+    let named = setup.agent_path.as_ref().map(|path| config.cwd.join(path));
+    search.named = named.or(search.named);
+    let cli = match Cli::find(&search, Some(&config.cache.join("agents.json"))).await {
+        Ok(cli) => cli,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let mut gemini = config.gemini.clone();
+    for (name, value) in &setup.env {
+        if name == "GEMINI_CLI_HOME" {
+            gemini = Path::new(value).join(".gemini");
+        }
+    }
+    let mut aside = Aside::default();
+    let mut callers = setup.servers.callers.clone();
+    callers
+        .extend(start.servers.iter().filter(|name| !setup.servers.callers.contains(name)).cloned());
+    let bridge = if callers.is_empty() { None } else { Some(Bridge::open(desk)?) };
+    let mut order = order(&setup, start, &mut aside)?;
+    for (name, bridge) in callers.iter().zip(std::iter::repeat(&bridge)) {
+        order = match bridge {
+            Some(bridge) => order.mcp(bridge.server(name)?),
+            None => order,
+        };
+    }
+    let order = order.cli(cli.clone()).cwd(&config.cwd);
+    let order = order.home(gemini.parent().unwrap_or(&gemini));
+    let own = Config { gemini: gemini.clone(), ..config.clone() };
+    let order = match &setup.resume {
+        Some(wanted) => order.resume(resumed(&setup, wanted, &own, &cli)?),
+        None => order,
+    };
+    let live = match order.start().await {
+        Ok(live) => live,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let own_id = live.opened().session_id.clone();
+    let id = setup.session_id.clone().unwrap_or_else(|| own_id.clone());
+    if id != own_id {
+        remember(&id, &own_id, config)?;
+    }
+    let append = [&setup.append, &start.append].into_iter().flatten().cloned().collect::<Vec<_>>();
+    let append = Some(append.join("\n\n")).filter(|text| !text.is_empty());
+    let cwd = config.cwd.clone();
+    Ok(Ok(Opened { live, setup, cwd, id, append, bridge, _aside: aside }))
+}
+
+fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemini> {
+    let mut order = Gemini::new().policy(Policy::Ask).mode(setup.mode);
+    order = setup.env.iter().fold(order, |order, (name, value)| order.env(name, value));
+    order = setup.include.iter().fold(order, Gemini::include);
+    order = setup.servers.own.iter().cloned().fold(order, Gemini::mcp);
+    if let Some(model) = &setup.model {
+        order = order.model(model);
+    }
+    if let Some(text) = setup.system.as_ref().or(start.system_prompt.as_ref()) {
+        order = aside.system_prompt(order, text)?;
+    }
+    let denied: Vec<Denied<'_>> = setup.deny.iter().map(denied).collect();
+    Ok(aside.policy(order, &denied)?)
+}
+
+fn denied(rule: &Rule) -> Denied<'_> {
+    let command = match &rule.command {
+        Some(Command::Begins(words) | Command::Is(words)) => Some(words.as_str()),
+        None => None,
+    };
+    Denied { tool: &rule.tool, command, decision: Decision::Deny }
+}
+
+/// The session to go on with, or a copy of it.
+fn resumed(setup: &Setup, wanted: &str, config: &Config, cli: &Cli) -> anyhow::Result<Resume> {
+    let wanted = recall(wanted, config).unwrap_or_else(|| wanted.to_owned());
+    let mut resume = resume::find(&wanted, &config.cwd, config, cli)?;
+    if setup.fork {
+        let copy = fork(&resume.file).map_err(|error| {
+            let message = format!("could not copy {}: {error}", resume.file.display());
+            Trouble::failed("no_copy", message)
+        })?;
+        (resume.id, resume.file) = (copy.id, copy.file);
+    }
+    Ok(resume)
+}
+
+/// Where it is kept which session a caller's id stands for.
+fn place(id: &str, config: &Config) -> Option<PathBuf> {
+    let plain = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    (plain && !id.is_empty()).then(|| config.data.join("claude").join(id))
+}
+
+fn remember(id: &str, own: &str, config: &Config) -> anyhow::Result<()> {
+    let Some(path) = place(id, config) else {
+        let message = format!("`{id}` is no id of a session");
+        return Err(super::setup::refused(message, "Claude's are UUIDs"));
+    };
+    std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+    Ok(std::fs::write(path, own)?)
+}
+
+fn recall(id: &str, config: &Config) -> Option<String> {
+    std::fs::read_to_string(place(id, config)?).ok()
+}

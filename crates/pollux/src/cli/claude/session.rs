@@ -1,0 +1,342 @@
+//! The session of one caller: prompts, requests, questions and events, in one loop.
+
+use super::answers::Answers;
+use super::bridge::Bridge;
+use super::desk::{self, Desk};
+use super::open::Opened;
+use super::setup::{self, Asks};
+use super::told::Told;
+use crate::report;
+use pollux_agent::acp::{Control, Prompt};
+use pollux_agent::claude::control::{self, Ask, Line, User};
+use pollux_agent::claude::stream::VERSION;
+use pollux_agent::gemini::acp::Live;
+use pollux_agent::model::{Event, EventKind, Level, Mode, SessionChange, Source};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// The session of one caller.
+pub(super) struct Session {
+    live: Live,
+    control: Control,
+    desk: Desk,
+    told: Told,
+    answers: Answers,
+    queue: VecDeque<User>,
+    works: bool,
+    /// The agent is gone.
+    gone: bool,
+    /// What is told to the model in front of the first prompt.
+    append: Option<String>,
+    max_turns: Option<u64>,
+    replay: bool,
+    mode: Mode,
+    /// The model that it began with, and the one that it has.
+    models: (Option<String>, Option<String>),
+    /// Requests that wait until the agent has another mode or model.
+    changes: Vec<Change>,
+    servers: Vec<String>,
+    bridge: Option<Bridge>,
+}
+
+/// A request that waits until the agent has another mode or model.
+struct Change {
+    id: String,
+    to: To,
+}
+
+#[derive(PartialEq)]
+enum To {
+    Mode(Mode),
+    Model(String),
+}
+
+/// What the loop woke up for.
+enum Woke {
+    Line(Option<Line>),
+    Event(Option<Event<'static>>),
+    Answer(super::answers::Given),
+    Stop,
+}
+
+impl Session {
+    pub(super) fn new(opened: Opened, desk: Desk) -> Self {
+        let model = opened.live.opened().model.clone();
+        let told = Told::new(&opened);
+        let asks = opened.setup.asks;
+        let answers = Answers::new(asks, &opened.setup, desk.clone());
+        let servers = opened.setup.servers.names().into_iter().map(str::to_owned).collect();
+        let (max_turns, replay, mode) =
+            (opened.setup.max_turns, opened.setup.replay, opened.setup.mode);
+        Self {
+            control: opened.live.control(),
+            live: opened.live,
+            desk,
+            told,
+            answers,
+            queue: VecDeque::new(),
+            works: false,
+            gone: false,
+            append: opened.append,
+            max_turns,
+            replay,
+            mode,
+            models: (model.clone(), model),
+            changes: Vec::new(),
+            servers,
+            bridge: opened.bridge,
+        }
+    }
+
+    /// What the answer to the first request says.
+    pub(super) fn about(&self) -> Value {
+        json!({
+            "commands": [],
+            "agents": [],
+            "output_style": "default",
+            "available_output_styles": ["default"],
+            "models": self.offered(),
+            "account": {},
+            "claude_code_version": VERSION,
+        })
+    }
+
+    fn offered(&self) -> Vec<Value> {
+        let models = self.live.opened().models.iter();
+        let model = |model: &pollux_agent::acp::Named| json!({ "value": model.id, "displayName": model.name, "description": model.name });
+        models.map(model).collect()
+    }
+
+    /// Works until nobody wants anything any more.
+    pub(super) async fn run(mut self, mut lines: mpsc::Receiver<Line>) -> anyhow::Result<ExitCode> {
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let mut terminated = signal(SignalKind::terminate())?;
+        let mut open = true;
+        self.next_turn().await?;
+        while !self.gone && (open || self.works || !self.queue.is_empty()) {
+            let woke = tokio::select! {
+                line = lines.recv(), if open => Woke::Line(line),
+                event = self.live.next() => Woke::Event(event),
+                answer = self.answers.next(), if self.answers.waits() => Woke::Answer(answer),
+                _ = interrupted.recv() => Woke::Stop,
+                _ = terminated.recv() => Woke::Stop,
+            };
+            match woke {
+                Woke::Line(Some(line)) => self.line(line).await?,
+                Woke::Line(None) => open = false,
+                Woke::Event(Some(event)) => self.event(&event).await?,
+                Woke::Event(None) => self.gone = true,
+                Woke::Answer(given) => self.answered(given).await?,
+                Woke::Stop => break,
+            }
+        }
+        self.finish().await
+    }
+
+    async fn finish(mut self) -> anyhow::Result<ExitCode> {
+        if self.works {
+            self.told.ended(self.live.outcome(), self.answers.denials())?;
+        }
+        let code = self.told.code();
+        if let Err(error) = self.live.close().await {
+            report::warn(&error.to_string());
+        }
+        if let Some(bridge) = self.bridge {
+            bridge.close().await;
+        }
+        self.told.keep()?;
+        Ok(code)
+    }
+
+    /// Takes a prompt.
+    pub(super) fn take(&mut self, user: User) {
+        self.queue.push_back(user);
+    }
+
+    /// One line of the caller.
+    pub(super) async fn line(&mut self, line: Line) -> anyhow::Result<()> {
+        match line {
+            Line::User(user) => {
+                self.take(user);
+                self.next_turn().await
+            }
+            Line::Asked { id, ask } => self.asked(&id, ask).await,
+            Line::Unread(why) => self.told.notice("warning", &why),
+            Line::Withdrawn { .. } | Line::Answered { .. } | Line::Idle => Ok(()),
+        }
+    }
+
+    /// Gives the agent the next prompt, if it has none.
+    async fn next_turn(&mut self) -> anyhow::Result<()> {
+        if self.works {
+            return Ok(());
+        }
+        let Some(mut user) = self.queue.pop_front() else { return Ok(()) };
+        self.told.begin(self.mode, self.models.1.as_deref())?;
+        for kind in &user.left_out {
+            let text =
+                format!("a block `{kind}` has no counterpart and was left out of the prompt");
+            self.told.notice("warning", &text)?;
+        }
+        if self.replay {
+            self.told.replay(&user)?;
+        }
+        if let Some(append) = self.append.take() {
+            user.blocks.insert(0, json!({ "type": "text", "text": append }));
+        }
+        let mut prompt = Prompt::of(user.blocks);
+        if let Some(turns) = self.max_turns {
+            prompt = prompt.max_turns(turns);
+        }
+        match self.control.prompt(prompt).await {
+            Ok(()) => self.works = true,
+            Err(failure) => self.told.failed(&failure)?,
+        }
+        Ok(())
+    }
+
+    async fn asked(&mut self, id: &str, ask: Ask) -> anyhow::Result<()> {
+        let answer = match ask {
+            Ask::Initialize(_) => Ok(self.about()),
+            Ask::Interrupt => {
+                drop(self.control.cancel().await);
+                let queued: Vec<&String> =
+                    self.queue.iter().filter_map(|user| user.uuid.as_ref()).collect();
+                Ok(json!({ "still_queued": queued }))
+            }
+            Ask::SetMode(name) => return self.set_mode(id, &name).await,
+            Ask::SetModel(model) => return self.set_model(id, model).await,
+            Ask::McpStatus => {
+                let server = |name: &String| json!({ "name": name, "status": "pending" });
+                Ok(json!({ "mcpServers": self.servers.iter().map(server).collect::<Vec<_>>() }))
+            }
+            Ask::Mcp { server, message } => {
+                if let Some(bridge) = &self.bridge {
+                    bridge.tell(&server, message);
+                }
+                Ok(json!({}))
+            }
+            Ask::Models => Ok(json!({ "models": self.offered() })),
+            Ask::Version => Ok(json!({ "version": VERSION })),
+            Ask::Other(name) => Err(format!("`{name}` has no counterpart in Gemini CLI")),
+        };
+        answer_to(id, answer)
+    }
+
+    async fn set_mode(&mut self, id: &str, name: &str) -> anyhow::Result<()> {
+        if name == "dontAsk" {
+            self.answers.set(Asks::Nobody);
+            return answer_to(id, Ok(json!({ "mode": name })));
+        }
+        let mode = match setup::mode(name) {
+            Ok(mode) => mode,
+            Err(why) => return answer_to(id, Err(why)),
+        };
+        if mode == self.mode {
+            return answer_to(id, Ok(json!({ "mode": name })));
+        }
+        match self.control.set_mode(mode).await {
+            Ok(()) => self.changes.push(Change { id: id.to_owned(), to: To::Mode(mode) }),
+            Err(failure) => answer_to(id, Err(failure.to_string()))?,
+        }
+        Ok(())
+    }
+
+    async fn set_model(&mut self, id: &str, model: Option<String>) -> anyhow::Result<()> {
+        let wanted = model.as_deref().and_then(setup::gemini_model).map(str::to_owned);
+        let Some(model) = wanted.or_else(|| self.models.0.clone()) else {
+            return answer_to(
+                id,
+                Err("the agent does not say which model it began with".to_owned()),
+            );
+        };
+        if self.models.1.as_ref() == Some(&model) {
+            return answer_to(id, Ok(json!({})));
+        }
+        match self.control.set_model(&model).await {
+            Ok(()) => self.changes.push(Change { id: id.to_owned(), to: To::Model(model) }),
+            Err(failure) => answer_to(id, Err(failure.to_string()))?,
+        }
+        Ok(())
+    }
+
+    async fn event(&mut self, event: &Event<'static>) -> anyhow::Result<()> {
+        self.told.event(event)?;
+        match &event.kind {
+            EventKind::Asked(question) => {
+                if let Some(given) = self.answers.asked(question)? {
+                    self.answered(given).await?;
+                }
+            }
+            EventKind::Answered { question_id, .. } => {
+                if let Some(request) = self.answers.settled(&question_id.to_str()) {
+                    self.desk.withdraw(&request)?;
+                }
+            }
+            EventKind::SessionChanged(change) => self.changed(change)?,
+            EventKind::Notice { level: Level::Error, text } if event.source == Source::Acp => {
+                if !self.changes.is_empty() {
+                    let change = self.changes.remove(0);
+                    answer_to(&change.id, Err(text.clone()))?;
+                }
+            }
+            EventKind::TurnEnded { .. } => {
+                self.works = false;
+                let denials = self.answers.denials();
+                self.told.ended(self.live.outcome(), denials)?;
+                self.next_turn().await?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The agent has another mode or model.
+    fn changed(&mut self, change: &SessionChange<'_>) -> anyhow::Result<()> {
+        let model = change.model.as_ref().map(ToString::to_string);
+        if let Some(mode) = change.mode {
+            self.mode = mode;
+        }
+        if let Some(model) = &model {
+            self.models.1 = Some(model.clone());
+        }
+        let is_now = |to: &To| match to {
+            To::Mode(mode) => change.mode == Some(*mode),
+            To::Model(wanted) => model.as_ref() == Some(wanted),
+        };
+        while let Some(at) = self.changes.iter().position(|change| is_now(&change.to)) {
+            let change = self.changes.remove(at);
+            let answer = match change.to {
+                To::Mode(mode) => json!({ "mode": mode.claude() }),
+                To::Model(model) => json!({ "model": model }),
+            };
+            answer_to(&change.id, Ok(answer))?;
+        }
+        Ok(())
+    }
+
+    /// A question has its answer.
+    async fn answered(&mut self, given: super::answers::Given) -> anyhow::Result<()> {
+        if let Some(note) = &given.note {
+            self.told.notice("warning", note)?;
+        }
+        let reason = given.reason.filter(|reason| !reason.trim().is_empty());
+        // Somebody else may have been first; the events say what holds.
+        drop(self.control.answer(given.question, given.choice, reason).await);
+        if given.interrupt {
+            drop(self.control.cancel().await);
+        }
+        Ok(())
+    }
+}
+
+fn answer_to(id: &str, answer: Result<Value, String>) -> anyhow::Result<()> {
+    let line = match answer {
+        Ok(response) => control::answered(id, &response),
+        Err(why) => control::refused(id, &why),
+    };
+    desk::print(&[line])
+}

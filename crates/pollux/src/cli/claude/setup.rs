@@ -1,0 +1,293 @@
+//! What the flags and the settings ask for, checked before anything is started.
+
+use super::flags::{Does, FLAGS};
+use super::servers::{self, Servers};
+use crate::trouble::Trouble;
+use clap::ArgMatches;
+use pollux_agent::claude::permission::Rule;
+use pollux_agent::model::Mode;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Names of Claude's own models.
+const CLAUDES: [&str; 6] = ["sonnet", "opus", "haiku", "fable", "best", "opusplan"];
+
+/// How a program and Pollux talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Text,
+    Json,
+    Stream,
+}
+
+/// Who answers when the agent asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Whoever drives us, over the control channel.
+    Caller,
+    /// Nobody: what no rule allows is turned down.
+    Nobody,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub(super) prompt: Option<String>,
+    pub(super) output: Format,
+    pub(super) input: Format,
+    pub(super) partial: bool,
+    pub(super) replay: bool,
+    pub(super) mode: Mode,
+    /// The mode as Claude calls it.
+    pub(super) mode_name: &'static str,
+    pub(super) asks: Asks,
+    pub(super) model: Option<String>,
+    pub(super) allow: Vec<Rule>,
+    pub(super) deny: Vec<Rule>,
+    /// The session to go on with: its id, or `latest`.
+    pub(super) resume: Option<String>,
+    pub(super) fork: bool,
+    pub(super) session_id: Option<String>,
+    pub(super) max_turns: Option<u64>,
+    pub(super) system: Option<String>,
+    pub(super) append: Option<String>,
+    pub(super) include: Vec<PathBuf>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) servers: Servers,
+    pub(super) transcripts: Option<PathBuf>,
+    pub(super) agent_path: Option<PathBuf>,
+    /// What the caller should know.
+    pub(super) notes: Vec<String>,
+}
+
+/// The flags that were given.
+struct Given<'m>(&'m ArgMatches);
+
+impl Given<'_> {
+    fn is(&self, name: &str) -> bool {
+        self.0.get_flag(name)
+    }
+
+    fn one(&self, name: &str) -> Option<String> {
+        self.0.get_one::<String>(name).cloned()
+    }
+
+    fn many(&self, name: &str) -> Vec<String> {
+        self.0.get_many::<String>(name).into_iter().flatten().cloned().collect()
+    }
+
+    /// A text, or what is in a file.
+    fn text(&self, name: &str) -> anyhow::Result<Option<String>> {
+        let said = |text: &String| !text.trim().is_empty();
+        if let Some(file) = self.one(&format!("{name}-file")) {
+            return Ok(Some(read(Path::new(&file))?).filter(said));
+        }
+        Ok(self.one(name).filter(said))
+    }
+}
+
+impl Setup {
+    pub(super) fn new(matches: &ArgMatches) -> anyhow::Result<Self> {
+        check(matches)?;
+        let given = Given(matches);
+        let asks = match given.one("permission-prompt-tool").as_deref() {
+            None => Asks::Nobody,
+            Some("stdio") => Asks::Caller,
+            Some(tool) => {
+                let message = format!("the permission tool `{tool}` has no counterpart");
+                return Err(refused(message, "only `stdio` has"));
+            }
+        };
+        let mut setup = Self {
+            prompt: given.one("prompt"),
+            output: format(given.one("output-format"), "--output-format")?,
+            input: format(given.one("input-format"), "--input-format")?,
+            partial: given.is("include-partial-messages"),
+            replay: given.is("replay-user-messages"),
+            mode: Mode::Default,
+            mode_name: Mode::Default.claude(),
+            asks,
+            model: None,
+            allow: rules(&given.many("allowedTools"))?,
+            deny: rules(&given.many("disallowedTools"))?,
+            resume: resume(&given)?,
+            fork: given.is("fork-session"),
+            session_id: given.one("session-id"),
+            max_turns: given.one("max-turns").map(|turns| number(&turns)).transpose()?,
+            system: given.text("system-prompt")?,
+            append: given.text("append-system-prompt")?,
+            include: given.many("add-dir").into_iter().map(PathBuf::from).collect(),
+            env: Vec::new(),
+            servers: servers::read_all(&given.many("mcp-config"))?,
+            transcripts: given.one("transcripts").map(PathBuf::from),
+            agent_path: given.one("agent-path").map(PathBuf::from),
+            notes: Vec::new(),
+        };
+        if let Some(settings) = given.one("settings") {
+            setup.settings(&settings)?;
+        }
+        if given.is("dangerously-skip-permissions") {
+            setup.set_mode("bypassPermissions")?;
+        }
+        if let Some(mode) = given.one("permission-mode") {
+            setup.set_mode(&mode)?;
+        }
+        if let Some(model) = given.one("model") {
+            setup.set_model(&model);
+        }
+        Ok(setup)
+    }
+
+    fn set_mode(&mut self, name: &str) -> anyhow::Result<()> {
+        if name == "dontAsk" {
+            (self.mode, self.mode_name, self.asks) = (Mode::Default, "dontAsk", Asks::Nobody);
+            return Ok(());
+        }
+        let mode = mode(name).map_err(|why| refused(why, MODES))?;
+        (self.mode, self.mode_name) = (mode, mode.claude());
+        Ok(())
+    }
+
+    fn set_model(&mut self, name: &str) {
+        self.model = gemini_model(name).map(str::to_owned);
+        if self.model.is_none() {
+            self.notes
+                .push(format!("`{name}` is a model of Claude's: Gemini CLI uses its own default"));
+        }
+    }
+
+    /// The settings that mean something here.
+    fn settings(&mut self, given: &str) -> anyhow::Result<()> {
+        let text = match given.trim_start().starts_with('{') {
+            true => given.to_owned(),
+            false => read(Path::new(given))?,
+        };
+        let wrong = |why: String| {
+            refused(format!("cannot read the settings: {why}"), "they are JSON, or a file of it")
+        };
+        let settings: Value =
+            serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let members = settings.as_object().ok_or_else(|| wrong("no object".to_owned()))?;
+        for (name, value) in members {
+            match name.as_str() {
+                "model" => value.as_str().into_iter().for_each(|model| self.set_model(model)),
+                "env" => {
+                    let all = value.as_object().into_iter().flatten();
+                    let all = all.filter_map(|(name, value)| {
+                        Some((name.clone(), value.as_str()?.to_owned()))
+                    });
+                    self.env.extend(all);
+                }
+                "permissions" => self.permissions(value)?,
+                "$schema" => {}
+                other => self.notes.push(format!("the setting `{other}` has no counterpart")),
+            }
+        }
+        Ok(())
+    }
+
+    fn permissions(&mut self, permissions: &Value) -> anyhow::Result<()> {
+        let list = |value: &Value| -> Vec<String> {
+            let all = value.as_array().into_iter().flatten();
+            all.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        for (name, value) in permissions.as_object().into_iter().flatten() {
+            match name.as_str() {
+                "allow" => self.allow.extend(rules(&list(value))?),
+                "deny" => self.deny.extend(rules(&list(value))?),
+                "defaultMode" => self.set_mode(value.as_str().unwrap_or_default())?,
+                "additionalDirectories" => {
+                    self.include.extend(list(value).into_iter().map(PathBuf::from))
+                }
+                other => {
+                    self.notes.push(format!("the setting `permissions.{other}` has no counterpart"))
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const MODES: &str = "there are default, acceptEdits, plan, bypassPermissions and dontAsk";
+
+/// A mode by Claude's name, or why there is none.
+pub(super) fn mode(name: &str) -> Result<Mode, String> {
+    let claudes = ["default", "acceptEdits", "plan", "bypassPermissions"].contains(&name);
+    let mode = Mode::named(name).filter(|_| claudes);
+    mode.ok_or_else(|| format!("the permission mode `{name}` has no counterpart in Gemini CLI"))
+}
+
+/// A model by Gemini's name; none for a name of Claude's, which means the CLI's own default.
+pub(super) fn gemini_model(name: &str) -> Option<&str> {
+    let base = name.split('[').next().unwrap_or(name);
+    let claudes = base == "default" || base.contains("claude-") || CLAUDES.contains(&base);
+    (!claudes).then_some(name)
+}
+
+/// Refuses what has no counterpart.
+fn check(matches: &ArgMatches) -> anyhow::Result<()> {
+    let given =
+        |name: &str| matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
+    match FLAGS.iter().find(|flag| flag.does == Does::Refused && given(flag.name)) {
+        Some(flag) => {
+            let message =
+                format!("`--{}` has no counterpart in Gemini CLI: {}", flag.name, flag.note);
+            Err(refused(message, "docs/claude.md says what becomes of each flag"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn resume(given: &Given<'_>) -> anyhow::Result<Option<String>> {
+    if given.is("continue") {
+        return Ok(Some("latest".to_owned()));
+    }
+    match given.one("resume") {
+        Some(id) if id.is_empty() => {
+            let message = "`--resume` needs an id: nobody can be shown a list here".to_owned();
+            Err(refused(message, "`pollux sessions list` shows the sessions"))
+        }
+        id => Ok(id),
+    }
+}
+
+fn format(given: Option<String>, flag: &str) -> anyhow::Result<Format> {
+    match given.as_deref() {
+        None | Some("text") => Ok(Format::Text),
+        Some("json") => Ok(Format::Json),
+        Some("stream-json") => Ok(Format::Stream),
+        Some(other) => Err(refused(
+            format!("`{flag} {other}` is not known"),
+            "there are text, json and stream-json",
+        )),
+    }
+}
+
+fn rules(lists: &[String]) -> anyhow::Result<Vec<Rule>> {
+    let mut rules = Vec::new();
+    for list in lists {
+        rules.extend(
+            Rule::list(list)
+                .map_err(|why| refused(why, "docs/claude.md says which rules there are"))?,
+        );
+    }
+    Ok(rules)
+}
+
+fn number(text: &str) -> anyhow::Result<u64> {
+    let turns = text.parse().ok().filter(|turns| *turns > 0);
+    turns.ok_or_else(|| {
+        refused(format!("`--max-turns {text}` is no number of turns"), "it is 1 or more")
+    })
+}
+
+pub(super) fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("could not read {}: {error}", path.display());
+        Trouble::refused("unreadable_file", message).into()
+    })
+}
+
+pub(super) fn refused(message: String, hint: &str) -> anyhow::Error {
+    Trouble::refused("no_counterpart", message).hint(hint).into()
+}

@@ -1,0 +1,71 @@
+//! The same with the SDK for Python.
+
+use super::{Heard, exe};
+use crate::run::{Place, stderr};
+use pollux_e2e::{python_package, repository};
+
+/// The version of the SDK.
+const SDK: &str = "0.2.182";
+
+fn drive(place: &Place, script: &str, what: &str) -> Option<Heard> {
+    let sdk = python_package("claude-sdk-python", "claude-agent-sdk", SDK).unwrap()?;
+    let mut command = if script.contains('\n') {
+        place.rehearse_own(script, "python3")
+    } else {
+        place.rehearse(script, "python3")
+    };
+    let drive = repository().join("crates/pollux/tests/it/claude/drive.py");
+    command.arg(drive).arg(exe(place)).arg(what);
+    command.env("PYTHONPATH", sdk).env("GEMINI_CLI_PATH", place.program());
+    let ran = command.output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    assert!(!stderr(&ran).contains("unsupported"), "{}", stderr(&ran));
+    Some(Heard::of(&ran))
+}
+
+fn kinds(heard: &Heard) -> Vec<&str> {
+    heard.at("message").iter().filter_map(|line| line["kind"].as_str()).collect()
+}
+
+#[test]
+fn one_question_is_answered_with_the_words_as_they_come() {
+    let Some(place) = Place::newest() else { return };
+    let Some(heard) = drive(&place, "greeting", "once") else { return };
+    let kinds = kinds(&heard);
+    assert_eq!((kinds.first(), kinds.last()), (Some(&"SystemMessage"), Some(&"ResultMessage")));
+    assert!(kinds.contains(&"StreamEvent") && kinds.contains(&"AssistantMessage"), "{kinds:?}");
+    let last = heard.messages().pop().unwrap();
+    assert_eq!(last["result"], "Hello from the scripted model.");
+    assert_eq!(last["usage"]["input_tokens"], 1214);
+}
+
+#[test]
+fn a_callback_allows_and_denies() {
+    let Some(place) = Place::newest() else { return };
+    let Some(heard) = drive(&place, "edit", "deny") else { return };
+    assert_eq!(heard.at("asked")[0]["name"], "Edit");
+    let file = || std::fs::read_to_string(place.work().join("hello.txt")).unwrap();
+    assert!(!file().contains("brave"));
+    drive(&place, "edit", "allow");
+    assert!(file().contains("brave"));
+}
+
+#[test]
+fn three_turns_with_another_mode_and_model() {
+    let Some(place) = Place::newest() else { return };
+    let Some(heard) = drive(&place, "greeting", "turns") else { return };
+    let results = kinds(&heard).iter().filter(|kind| **kind == "ResultMessage").count();
+    assert_eq!(results, 3, "{:#?}", heard.0);
+    let error = heard.at("error")[0]["message"].as_str().unwrap();
+    assert!(error.contains("no counterpart"), "{error}");
+}
+
+#[test]
+fn a_tool_of_the_callers_own_process_is_called() {
+    let Some(place) = Place::newest() else { return };
+    let script = "[[rule]]\nprompt = \"add\"\nreply = [{ call = \"mcp_calc_add\", args = { a = 2, b = 3 } }]\n\
+        [[rule]]\ntool = \"mcp_calc_add\"\nresult = \"The sum is 5\"\nreply = \"It is five.\"\n";
+    let Some(heard) = drive(&place, script, "tool") else { return };
+    assert_eq!(heard.at("called").len(), 1, "{:#?}", heard.0);
+    assert_eq!(heard.messages().pop().unwrap()["result"], "It is five.");
+}

@@ -1,0 +1,56 @@
+// An editor, made with the official SDK of the Agent Client Protocol. What it is to do says the plan, a list of steps; what it
+// hears and what it is asked, it prints, one JSON object on each line.
+import { spawn } from "node:child_process";
+import { Readable, Writable } from "node:stream";
+
+const [sdkPath, plan, exe, ...args] = process.argv.slice(2);
+const acp = await import(sdkPath);
+const print = (at, it) => console.log(JSON.stringify({ at, ...it }));
+const { steps, decide } = JSON.parse(plan);
+
+const agent = spawn(exe, args, { stdio: ["pipe", "pipe", "inherit"] });
+const stream = acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
+const { client: at, agent: to } = acp.methods;
+const app = acp
+  .client({ name: "an editor" })
+  .onNotification(at.session.update, ({ params }) => print("update", params))
+  .onRequest(at.session.requestPermission, ({ params }) => {
+    print("asked", params);
+    const option = params.options.find((option) => option.kind === (decide ?? "allow_once"));
+    return { outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" } };
+  });
+
+const names = {
+  initialize: to.initialize,
+  new: to.session.new,
+  load: to.session.load,
+  list: to.session.list,
+  resume: to.session.resume,
+  fork: to.session.fork,
+  close: to.session.close,
+  prompt: to.session.prompt,
+  set_mode: to.session.setMode,
+  set_option: to.session.setConfigOption,
+};
+
+// `$name` stands for the session that the step with this name has opened.
+const opened = {};
+const fill = (value) => (typeof value === "string" && value.startsWith("$") ? opened[value.slice(1)] : value);
+
+await app.connectWith(stream, async (context) => {
+  await context.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} }).then((answer) => print("answer", { step: "initialize", answer }));
+  for (const [step, given, name] of steps) {
+    const params = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, fill(value)]));
+    try {
+      const call = context.request(names[step], params);
+      const answer = await call;
+      if (name) opened[name] = answer.sessionId ?? params.sessionId;
+      print("answer", { step, answer });
+    } catch (error) {
+      print("error", { step, code: error.code, message: error.message, data: error.data });
+    }
+  }
+});
+agent.stdin.end();
+await new Promise((resolve) => agent.on("exit", resolve));
+process.exit(0);
