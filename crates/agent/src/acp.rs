@@ -19,6 +19,7 @@ mod files;
 mod policy;
 mod recording;
 mod stop;
+mod terminals;
 mod translate;
 mod whole;
 mod wire;
