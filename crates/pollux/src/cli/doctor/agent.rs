@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::config::Config;
-use pollux_agent::gemini::cli::{Cli, State, Version, account};
+use pollux_agent::gemini::cli::{Account, Cli, State, Version, account};
 use pollux_agent::gemini::hooks::SOCKET;
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::extension::Extension;
@@ -24,12 +24,14 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
     let cli = Cli::find(&config.search, Some(&config.cache.join("agents.json"))).await;
     let state = State::of(cli.as_ref().ok(), account);
     let mut findings = vec![program(cli.as_ref().ok(), state)];
-    if matches!(state, State::NotSignedIn | State::SignInNotServed) {
-        let found = if state == State::NotSignedIn { "nobody" } else { "a way that is not served" };
-        findings.push(Finding::broken("sign-in", found, state.advice()));
-    } else {
-        findings.push(Finding::well("sign-in", "somebody is signed in, or a key is set"));
-    }
+    findings.push(match account {
+        Account::Present => Finding::well("sign-in", "somebody is signed in, or a key is set"),
+        Account::None => Finding::broken("sign-in", "nobody", State::NotSignedIn.advice()),
+        Account::NotServed => {
+            let found = "a way that Google no longer serves";
+            Finding::broken("sign-in", found, State::SignInNotServed.advice())
+        }
+    });
     findings.extend(hooks(config).await);
     findings
 }

@@ -24,6 +24,7 @@ fn question(text: &'static str) -> EventKind<'static> {
         tool: None,
         text: text.into(),
         meaning: None,
+        input: None,
         options: vec![choice("yes", Effect::AllowOnce), choice("no", Effect::RejectOnce)],
     }))
 }
