@@ -46,6 +46,7 @@ fn question(id: &'static str, text: &'static str) -> Event<'static> {
         tool: None,
         text: text.into(),
         meaning: None,
+        input: None,
         options: vec![choice("yes", Does::AllowOnce), choice("no", Does::RejectOnce)],
     })))
 }
