@@ -29,7 +29,8 @@ fn a_demo_plays_a_session_with_an_edit_that_was_allowed_and_leaves_nothing() {
         let (out, told) = (&ran.get_output().stdout, &ran.get_output().stderr);
         let (out, told) = (String::from_utf8_lossy(out), String::from_utf8_lossy(told));
         assert!(out.contains("#pair=") && out.contains("code  "), "{out}");
-        for line in ["→ replace", "✓ answered", "→ run_shell_command", "Hello, and welcome!"] {
+        for line in ["→ replace", "✓ answered", "→ run_shell_command", "Hello, and welcome!"]
+        {
             assert!(told.contains(line), "{}: no `{line}` in {told}", cli.version());
         }
         assert_eq!(fs::read_dir(place.path().join("tmp")).unwrap().count(), 0);
