@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, self.output.is_some(), config).await? {
             only_in_terminals(&[("--output", self.output.is_some())])?;
             let (session, choice, reason) = (self.id, self.choice, self.reason);
             let (question, tell) = (self.question, self.tell);

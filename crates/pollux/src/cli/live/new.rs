@@ -2,7 +2,7 @@
 
 use super::send::{come_to_rest, exit};
 use super::tell::{Format, Teller};
-use super::{attach, only_in_terminals, trouble};
+use super::{attach, only_in_terminals, tell, trouble};
 use crate::api::{Begin, Driver};
 use crate::cli::run::{self, prompt, resume::Kept};
 use crate::cli::session::change::{self, Tell};
@@ -94,6 +94,9 @@ impl New {
         let mut live = self.start(&config).await?;
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
         let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        if let Some(client) = Client::running(&config).await? {
+            tell(&client, &super::find(&key, &config).await?).await?;
+        }
         if let Some(format) = self.output {
             if format == Format::Text {
                 report::note(&format!("session {key}"));
@@ -218,7 +221,7 @@ async fn ready(
         Err(_) => report::warn("the agent is not ready after a minute: look with `pollux screen`"),
     }
     if let Some(question) = asked.filter(|_| !tell) {
-        super::tell::question(&question);
+        tell::question(&question);
     }
     let all = all(&config.tmux).await.map_err(trouble)?;
     let found = all.into_iter().find(|found| found.pane == live.pane().id());

@@ -26,7 +26,7 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, self.drop_queued, config).await? {
             only_in_terminals(&[("--drop-queued", self.drop_queued)])?;
             let command = Command::Interrupt;
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
@@ -58,7 +58,7 @@ pub(crate) struct Mode {
 
 impl Mode {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, false, config).await? {
             let seconds = self.minutes.map(|minutes| minutes.saturating_mul(60));
             let command = Command::Mode { mode: self.to, seconds };
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
@@ -87,7 +87,7 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, false, config).await? {
             let command = Command::Model { model: self.to };
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }

@@ -58,14 +58,18 @@ enum While {
 impl Send {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let text = prompt::read(self.text.as_deref())?;
-        if let Some(client) = daemon(&self.id, config).await? {
+        let directly = self.literal
+            || self.output.is_some()
+            || matches!(self.busy, Some(While::Queue | While::Refuse))
+            || !self.attach.is_empty();
+        if let Some(client) = daemon(&self.id, directly, config).await? {
             only_in_terminals(&[
                 ("--literal", self.literal),
                 ("--attach", !self.attach.is_empty()),
                 ("--busy", self.busy.is_some()),
                 ("--output", self.output.is_some()),
             ])?;
-            let command = Command::Prompt { text };
+            let command = Command::prompt(text);
             return change::order(&client, &self.id, command, self.tell).await;
         }
         let words = if self.literal { Words::Prompt(text) } else { Words::typed(&text) };

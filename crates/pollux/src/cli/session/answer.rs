@@ -1,6 +1,7 @@
 //! `pollux answer` for sessions of the daemon.
 
 use super::change::{Tell, order};
+use crate::api::Summary;
 use crate::client::Client;
 use crate::render::clean;
 use crate::report;
@@ -66,6 +67,16 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
     order(client, &summary.id, command, args.tell).await
 }
 
+/// Says beside everything else what is asked.
+pub(super) fn note(summary: &Summary) -> anyhow::Result<()> {
+    for open in &summary.questions {
+        let asked: Asked = serde_json::from_str(open.question.get())?;
+        report::note(as_text(&asked).trim_end());
+    }
+    report::quiet("it waits for an answer: `pollux answer`");
+    Ok(())
+}
+
 fn which(open: &[(Asked, String)]) -> anyhow::Error {
     if open.is_empty() {
         return Trouble::refused("no_question", "there is no such question").into();
@@ -103,6 +114,11 @@ fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
         _ => "",
     };
     let mut fitting = asked.options.iter().filter(|option| option.effect == effect);
+    if let (Some(option), None) = (fitting.next(), fitting.next()) {
+        return Ok(option.id.clone());
+    }
+    let begins = |option: &&Offered| option.label.to_lowercase().starts_with(&word.to_lowercase());
+    let mut fitting = asked.options.iter().filter(begins);
     if let (Some(option), None) = (fitting.next(), fitting.next()) {
         return Ok(option.id.clone());
     }

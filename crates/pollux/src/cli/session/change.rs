@@ -37,7 +37,10 @@ pub(crate) async fn begin(client: &Client, begin: &Begin, tell: Tell) -> anyhow:
     } else {
         report::text(&format!("{}\n", summary.id))?;
     }
-    if tell.wait { waiting::until_idle(client, &summary.id).await } else { Ok(ExitCode::SUCCESS) }
+    if !tell.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
 }
 
 /// Gives a session a command, and waits for its next rest where that is wanted.
@@ -47,9 +50,12 @@ pub(crate) async fn order(
     command: Command,
     tell: Tell,
 ) -> anyhow::Result<ExitCode> {
-    let session = client.session(session).await?.id;
-    told(&client.command(&session, command).await?, tell.json)?;
-    if tell.wait { waiting::until_idle(client, &session).await } else { Ok(ExitCode::SUCCESS) }
+    let summary = client.session(session).await?;
+    told(&client.command(&summary.id, command).await?, tell.json)?;
+    if !tell.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
 }
 
 /// The prompts that wait: list them, change one, take one back, go on

@@ -58,6 +58,14 @@ impl Place {
         self.0.join("tls")
     }
 
+    pub(super) fn vapid(&self) -> PathBuf {
+        self.0.join("vapid")
+    }
+
+    pub(super) fn uploads(&self) -> PathBuf {
+        self.0.join("uploads")
+    }
+
     fn address(&self) -> PathBuf {
         self.0.join("address.json")
     }
