@@ -5,6 +5,7 @@ pub mod cli;
 pub mod hooks;
 pub mod models;
 pub mod screen;
+mod settings;
 pub mod stream;
 pub mod terminal;
 pub mod tools;

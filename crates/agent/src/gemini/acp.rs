@@ -7,7 +7,6 @@
 
 mod beside;
 mod dialect;
-mod settings;
 mod start;
 
 pub use dialect::Quirks;
