@@ -6,6 +6,7 @@ pub mod commands;
 pub mod hooks;
 pub mod models;
 pub mod screen;
+mod settings;
 pub mod stream;
 pub mod terminal;
 pub mod tools;

@@ -241,7 +241,9 @@ impl Stream {
         let time = message.timestamp.unwrap_or(0);
         let line = Line::new(&session, time, own, None);
         let answer = Answer::new(message, &line, tokens(message.usage.unwrap_or_default()));
-        let said = serde_json::to_value(Said::Answer(answer)).ok()?;
+        let mut said = serde_json::to_value(Said::Answer(answer)).ok()?;
+        // As Claude prints it: a line stands before its message is over, and so nobody knows yet why it will stop.
+        said["stop_reason"] = Value::Null;
         self.line("assistant", &said)
     }
 
