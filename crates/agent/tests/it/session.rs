@@ -239,7 +239,8 @@ fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
     let mut known = Known::default();
     let text = Command::prompt("x");
     known.remember("old".into(), text.clone(), Reply::Done(Done::Sent));
-    let queue = vec![Queued { id: "b".into(), text: "two".into(), by: "owner".into() }];
+    let queue =
+        vec![Queued { id: "b".into(), text: "two".into(), by: "owner".into(), images: Vec::new() }];
     let mut session = Session::new(Limits::default(), Mode::Default, at(0)).with(queue, known);
     session.ready();
     assert!(session.command(&request("old", text), at(1)).effects.is_empty());
