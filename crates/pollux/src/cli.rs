@@ -10,6 +10,7 @@ mod run;
 mod serve;
 mod session;
 mod sessions;
+mod team;
 mod translate;
 
 use crate::config::Config;
@@ -35,6 +36,8 @@ enum Command {
     Serve(serve::Serve),
     #[command(flatten)]
     Session(session::Session),
+    #[command(flatten)]
+    Team(team::Team),
     New(live::new::New),
     Attach(live::attach::Attach),
     Screen(live::screen::Screen),
@@ -59,12 +62,20 @@ enum Command {
     Capabilities(capabilities::Capabilities),
 }
 
+/// The quick way for `pollux mcp`; none where it is another command.
+pub(crate) fn quickly(
+    arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> Option<anyhow::Result<ExitCode>> {
+    team::mcp::quickly(arguments)
+}
+
 /// Runs the command that the arguments name.
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(command) => run::run(command, config),
         Command::Serve(command) => serve::run(command, config),
         Command::Session(command) => session::run(command, config),
+        Command::Team(command) => team::run(command, config),
         Command::New(command) => live::run(command.run(config)),
         Command::Attach(command) => live::run(command.run(config)),
         Command::Screen(command) => live::run(command.run(config)),

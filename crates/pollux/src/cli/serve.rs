@@ -127,12 +127,14 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         home,
         aside: config.data.join("rescued"),
         env: Vec::new(),
+        badges: std::sync::Arc::default(),
     };
     let around = Surroundings {
         place: Place::new(&config.data),
         gemini: config.gemini.clone(),
         index: Some(super::sessions::index_path(config)),
         agents: Agents::gemini(gemini),
+        profiles: config.profiles(),
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().worker_threads(2).build()?;

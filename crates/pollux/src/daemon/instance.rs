@@ -12,7 +12,10 @@ use super::hub::agent::Agents;
 use super::hub::{Hub, Settings};
 use super::log::{Keep, Log, retain};
 use super::routes::{Api, router};
-use super::server;
+use super::team::badge::Lending;
+use super::team::{self, Teams};
+use super::{mcp, server};
+use crate::team::store::Store;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use jiff::SignedDuration;
@@ -53,12 +56,14 @@ pub struct Surroundings {
     pub index: Option<PathBuf>,
     /// How agents are started.
     pub agents: Agents,
+    /// Where profiles are.
+    pub profiles: Store,
 }
 
 impl Daemon {
     /// Takes the lock, opens the log and binds the port. Fails where another daemon runs.
     pub async fn open(serve: &Serve, around: Surroundings) -> anyhow::Result<Self> {
-        let Surroundings { place, gemini, index, agents } = around;
+        let Surroundings { place, gemini, index, agents, profiles } = around;
         place.make()?;
         let lock = place.lock()?;
         let log = Log::open(&place.log())?;
@@ -85,6 +90,17 @@ impl Daemon {
         if let Some(origin) = &serve.behind_proxy {
             addresses.add(origin);
         }
+        let url = format!("http://127.0.0.1:{}{}", bound.port(), mcp::PATH);
+        let reached = tls.is_none() && (loopback || bound.ip().is_unspecified());
+        hub.badges().open(Lending {
+            directory: place.lent(),
+            url: reached.then_some(url),
+            program: std::env::current_exe().context("where is this program?")?,
+            socket: place.socket(),
+        })?;
+        let settings =
+            team::Settings { store: profiles, limits: serve.team, trees: place.trees() };
+        let teams = Teams::open(hub.clone(), settings)?;
         let owner = Secret::in_file(&place.token()).context("could not make the token file")?;
         let door = Door::new(log, &owner, format!("pollux_{}", bound.port()))?;
         let address = Address {
@@ -97,7 +113,8 @@ impl Daemon {
             serve.behind_proxy.as_deref().is_some_and(|origin| origin.starts_with("https:"));
         let secure = tls.is_some() || proxied;
         let stop = CancellationToken::new();
-        let api = Arc::new(Api { hub, door, addresses, fingerprint, secure, stop });
+        let streams = std::sync::Mutex::default();
+        let api = Arc::new(Api { hub, teams, streams, door, addresses, fingerprint, secure, stop });
         Ok(Self { place, _lock: lock, listener, tls, api, keep, address })
     }
 
@@ -117,6 +134,7 @@ impl Daemon {
         tasks.spawn(server::port(self.listener, self.tls, router.clone(), stop.clone()));
         tasks.spawn(server::socket(socket, router, stop.clone()));
         tasks.spawn(hub.clone().mend());
+        tasks.spawn(self.api.teams.clone().run(stop.clone()));
         tasks.spawn(hub.clone().follow_files());
         tasks.spawn(keep(hub.clone(), self.keep, stop.clone()));
         self.place.announce(&self.address)?;

@@ -11,6 +11,7 @@ mod retain;
 mod row;
 mod schema;
 mod search;
+pub mod team;
 mod writer;
 
 pub use entry::{Entry, entry, shortened};

@@ -4,7 +4,7 @@
 mod api;
 mod door;
 mod frames;
-mod house;
+pub(crate) mod house;
 mod live;
 mod reconnect;
 mod recovery;

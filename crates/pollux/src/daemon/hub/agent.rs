@@ -2,6 +2,8 @@
 
 use super::{acp, headless};
 use crate::api::{Begin, Driver};
+use crate::daemon::team::badge::{Badges, Lent};
+use crate::team::given::Given;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
 use pollux_agent::model::{Event, Failure, Mode, Phase};
@@ -57,6 +59,9 @@ pub struct Wanted {
     pub agent_id: Option<String>,
     /// The file of the session that is gone on with.
     pub file: Option<PathBuf>,
+    /// What its process is given, and no other.
+    #[serde(default)]
+    pub given: Option<Given>,
 }
 
 impl Wanted {
@@ -70,6 +75,7 @@ impl Wanted {
             model: begin.model.clone(),
             agent_id,
             file: None,
+            given: None,
         }
     }
 }
@@ -87,9 +93,21 @@ pub struct Gemini {
     pub aside: PathBuf,
     /// More variables for it.
     pub env: Vec<(OsString, OsString)>,
+    /// Where agents of teams get what they are lent.
+    pub badges: Arc<Badges>,
 }
 
 impl Gemini {
+    /// Lends the process of a session what it was given.
+    pub(super) fn lend(&self, wanted: &Wanted) -> Result<Option<Lent>, Failure> {
+        let Some(given) = &wanted.given else { return Ok(None) };
+        let lent = self.badges.lend(&wanted.id, given).map_err(|error| {
+            let message = format!("what the profile gives could not be written: {error}");
+            Failure::new(Phase::Start, "not_lent", message).hint("is the disk full?")
+        })?;
+        Ok(Some(lent))
+    }
+
     /// The CLI, which is looked for where it is not known.
     pub(super) async fn cli(&self) -> Result<Cli, Failure> {
         match &self.cli {
@@ -108,6 +126,7 @@ pub type Start =
 pub struct Agents {
     start: Start,
     home: Option<PathBuf>,
+    badges: Arc<Badges>,
     /// The drivers that there are.
     pub drivers: Vec<Driver>,
 }
@@ -122,6 +141,7 @@ impl Agents {
     /// Gemini CLI.
     pub fn gemini(gemini: Gemini) -> Self {
         let home = Some(gemini.home.clone());
+        let badges = Arc::clone(&gemini.badges);
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
             let gemini = gemini.clone();
             Box::pin(async move {
@@ -132,12 +152,18 @@ impl Agents {
                 }
             })
         };
-        Self { start: Arc::new(start), home, drivers: vec![Driver::Acp, Driver::Headless] }
+        let drivers = vec![Driver::Acp, Driver::Headless];
+        Self { start: Arc::new(start), home, badges, drivers }
     }
 
     /// Agents of one's own.
     pub fn of(start: Start, drivers: Vec<Driver>) -> Self {
-        Self { start, home: None, drivers }
+        Self { start, home: None, badges: Arc::default(), drivers }
+    }
+
+    /// Who holds which credential.
+    pub fn badges(&self) -> Arc<Badges> {
+        Arc::clone(&self.badges)
     }
 
     /// The file of a session, by the agent's own id.

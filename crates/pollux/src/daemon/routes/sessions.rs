@@ -88,7 +88,7 @@ pub(super) async fn begin(
 
 /// The real path of a directory in which this guest may start an agent. Links are followed first: what counts is where
 /// they lead. The user on this machine allows a directory by using it.
-async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
+pub(super) async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
     let real = cwd.canonicalize().ok().filter(|real| cwd.is_absolute() && real.is_dir());
     let allowed = api.hub.log().read(log::projects).await?;
     let outside = || {

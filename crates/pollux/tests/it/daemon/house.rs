@@ -4,6 +4,7 @@ use futures::{SinkExt, StreamExt};
 use pollux::daemon::hub::agent::{Agents, Gemini};
 use pollux::daemon::instance::{Daemon, Place, Serve, Surroundings, Told};
 use pollux::daemon::routes::Api;
+use pollux::team::store::Store;
 use pollux_agent::gemini::cli::{Cli, Search, Version};
 use pollux_e2e::Stage;
 use reqwest::{Client, Method, RequestBuilder};
@@ -69,7 +70,9 @@ impl House {
     ) -> Self {
         let place = Place::new(directory.path());
         let token = place.token();
-        let around = Surroundings { place, gemini: gemini.to_path_buf(), index: None, agents };
+        let profiles = Store { own: directory.path().join("profiles"), ..Store::default() };
+        let around =
+            Surroundings { place, gemini: gemini.to_path_buf(), index: None, agents, profiles };
         let daemon = Daemon::open(serve, around).await.unwrap();
         let api = daemon.api();
         let origins = daemon.address.origins.clone();
@@ -154,7 +157,14 @@ pub(crate) fn gemini_on(stage: &Stage) -> Agents {
     let env = stage.env().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     let aside = stage.home().path().join("aside");
     let home = stage.home().path().to_path_buf();
-    Agents::gemini(Gemini { cli: Some(cli), search: Search::default(), home, aside, env })
+    Agents::gemini(Gemini {
+        cli: Some(cli),
+        search: Search::default(),
+        home,
+        aside,
+        env,
+        badges: Arc::default(),
+    })
 }
 
 /// A WebSocket, as a client has it.
