@@ -4,6 +4,7 @@
 mod frame;
 mod http;
 mod session;
+pub mod team;
 pub mod typescript;
 
 pub use frame::{

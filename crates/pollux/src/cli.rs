@@ -14,6 +14,7 @@ mod run;
 mod serve;
 mod session;
 mod sessions;
+mod team;
 mod translate;
 
 use crate::config::Config;
@@ -43,6 +44,8 @@ enum Command {
     Session(session::Session),
     Claude(claude::Claude),
     Acp(acp::Acp),
+    #[command(flatten)]
+    Team(team::Team),
     New(live::new::New),
     Attach(live::attach::Attach),
     Screen(live::screen::Screen),
@@ -68,6 +71,13 @@ enum Command {
     Capabilities(capabilities::Capabilities),
 }
 
+/// The quick way for `pollux mcp`; none where it is another command.
+pub(crate) fn quickly(
+    arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> Option<anyhow::Result<ExitCode>> {
+    team::mcp::quickly(arguments)
+}
+
 /// Runs the command that the arguments name.
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
@@ -78,6 +88,7 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Session(command) => session::run(command, config),
         Command::Claude(claude) => claude.run(config),
         Command::Acp(acp) => acp.run(config),
+        Command::Team(command) => team::run(command, config),
         Command::New(command) => live::run(command.run(config)),
         Command::Attach(command) => live::run(command.run(config)),
         Command::Screen(command) => live::run(command.run(config)),

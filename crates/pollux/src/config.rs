@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
 
 use crate::daemon::instance::Told;
+use crate::daemon::team::badge;
+use crate::team::store::Store;
 use crate::trouble::Trouble;
 use etcetera::BaseStrategy;
 use pollux_agent::gemini::cli::Search;
@@ -63,6 +65,18 @@ impl Config {
             variables: env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
         })
     }
+
+    /// Where profiles and skills are: the user's own, then CAO's.
+    pub fn profiles(&self) -> Store {
+        let own = self.settings.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+        let home = self.search.home.clone().unwrap_or_default();
+        let cao = home.join(".aws/cli-agent-orchestrator");
+        Store {
+            own: own.join("profiles"),
+            more: vec![cao.join("agent-store")],
+            skills: vec![own.join("skills"), self.gemini.join("skills"), cao.join("skills")],
+        }
+    }
 }
 
 /// `POLLUX_PORT`, `POLLUX_BIND` and `POLLUX_BEHIND_PROXY`.
@@ -102,6 +116,27 @@ impl HookConfig {
     pub fn read() -> Option<Self> {
         let base = etcetera::choose_base_strategy().ok()?;
         Some(Self { place: place(&base), key: env::var(KEY).ok().filter(|key| !key.is_empty()) })
+    }
+}
+
+/// The little that `pollux mcp` needs to know.
+#[derive(Debug, Clone)]
+pub struct McpConfig {
+    /// The daemon's socket.
+    pub socket: PathBuf,
+    /// The credential of the session that it speaks for; none where it speaks for the user.
+    pub badge: Option<String>,
+}
+
+impl McpConfig {
+    /// Reads the environment of this process; none where there is no home.
+    pub fn read() -> Option<Self> {
+        let base = etcetera::choose_base_strategy().ok()?;
+        let some = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let usual =
+            || crate::daemon::instance::Place::new(&base.data_dir().join("pollux")).socket();
+        let socket = some(badge::SOCKET).map_or_else(usual, PathBuf::from);
+        Some(Self { socket, badge: some(badge::BADGE).and_then(|badge| badge.into_string().ok()) })
     }
 }
 

@@ -8,6 +8,7 @@ pub mod config;
 pub mod daemon;
 pub mod render;
 pub mod report;
+pub mod team;
 pub mod trouble;
 
 use clap::{CommandFactory, Parser};
@@ -17,6 +18,9 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
         return cli::hook::answer(&event);
+    }
+    if let Some(outcome) = cli::quickly(std::env::args_os().skip(1)) {
+        return report::ended(outcome);
     }
     // A shell that asks for completions is answered, and nothing else is done.
     clap_complete::CompleteEnv::with_factory(cli::Args::command).complete();

@@ -129,6 +129,7 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         aside: config.data.join("rescued"),
         env: Vec::new(),
         tmux: Tmux::new(config.tmux.clone()),
+        badges: std::sync::Arc::default(),
     };
     let around = Surroundings {
         place: Place::new(&config.data),
@@ -136,6 +137,7 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         index: Some(super::sessions::index_path(config)),
         agents: Agents::gemini(gemini),
         hooks: Some(config.hooks.clone()),
+        profiles: config.profiles(),
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().worker_threads(2).build()?;

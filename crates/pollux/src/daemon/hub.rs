@@ -17,7 +17,9 @@ pub use uploads::Uploads;
 
 use super::clock::Clock;
 use super::log::{Bell, Feed, Log, begin, begins, begun, known, stored};
+use super::team::badge::Badges;
 use crate::api::{Begin, Driver, Summary};
+use crate::team::given::Given;
 use crate::trouble::Trouble;
 use agent::{Agents, Wanted};
 use jiff::Timestamp;
@@ -123,6 +125,11 @@ impl Hub {
         self.inner.clock.now()
     }
 
+    /// Who holds which credential.
+    pub fn badges(&self) -> Arc<Badges> {
+        self.inner.agents.badges()
+    }
+
     /// The drivers that there are.
     pub fn drivers(&self) -> Vec<Driver> {
         self.inner.agents.drivers.clone()
@@ -180,6 +187,25 @@ impl Hub {
 
     /// Starts a session.
     pub async fn begin(&self, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
+        self.begin_with(begin, None, by).await
+    }
+
+    /// Starts a session whose process is given something that others are not.
+    pub async fn begin_given(
+        &self,
+        begin: Begin,
+        given: Given,
+        by: &By,
+    ) -> anyhow::Result<Arc<Summary>> {
+        self.begin_with(begin, Some(given), by).await
+    }
+
+    async fn begin_with(
+        &self,
+        begin: Begin,
+        given: Option<Given>,
+        by: &By,
+    ) -> anyhow::Result<Arc<Summary>> {
         if let Some(client) = begin.client_id.clone() {
             let known = self.log().read(move |connection| begun(connection, &client)).await?;
             if let Some(known) = known {
@@ -189,7 +215,8 @@ impl Hub {
         if let Some(resumed) = &begin.resume {
             return self.resume(resumed.clone(), begin, by).await;
         }
-        let wanted = Wanted::new(&begin, None);
+        let mut wanted = Wanted::new(&begin, None);
+        wanted.given = given;
         let id = wanted.id.clone();
         let summary = self.summary(&wanted);
         self.add(wanted, summary, begin.client_id.clone()).await?;
@@ -200,10 +227,11 @@ impl Hub {
     /// Goes on with a session whose agent is gone, or that Pollux has only read so far.
     async fn resume(&self, resumed: String, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
         let id = self.find(&resumed)?;
-        let (file, known) = {
+        let (file, known, given) = {
             let slots = self.slots();
             let slot = slots.get(&id).ok_or_else(|| unknown(&id))?;
-            (slot.file.clone(), slot.feed.summary())
+            let given = slot.start.as_ref().and_then(|start| start.given.clone());
+            (slot.file.clone(), slot.feed.summary(), given)
         };
         let live = !matches!(known.status, SessionStatus::Exited);
         if live && known.driver.is_some() {
@@ -213,6 +241,8 @@ impl Hub {
         let mut wanted = Wanted::new(&begin, known.agent_id.clone());
         wanted.id.clone_from(&id);
         wanted.file = file;
+        // Its role and its limits are part of what it is.
+        wanted.given = given;
         if let Some(cwd) = known.cwd.clone() {
             wanted.cwd = cwd;
         }

@@ -13,7 +13,10 @@ use super::hub::{Hub, Settings, Uploads};
 use super::log::{Keep, Log, retain};
 use super::push::{self, Push, Vapid};
 use super::routes::{Api, router};
-use super::server;
+use super::team::badge::Lending;
+use super::team::{self, Teams};
+use super::{mcp, server};
+use crate::team::store::Store;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use jiff::SignedDuration;
@@ -58,12 +61,14 @@ pub struct Surroundings {
     pub agents: Agents,
     /// Where hooks hand over what they were told.
     pub hooks: Option<HookPlace>,
+    /// Where profiles are.
+    pub profiles: Store,
 }
 
 impl Daemon {
     /// Takes the lock, opens the log and binds the port. Fails where another daemon runs.
     pub async fn open(serve: &Serve, around: Surroundings) -> anyhow::Result<Self> {
-        let Surroundings { place, gemini, index, agents, hooks } = around;
+        let Surroundings { place, gemini, index, agents, hooks, profiles } = around;
         place.make()?;
         let lock = place.lock()?;
         let log = Log::open(&place.log())?;
@@ -92,6 +97,16 @@ impl Daemon {
         if let Some(origin) = &serve.behind_proxy {
             addresses.add(origin);
         }
+        let url = format!("http://127.0.0.1:{}{}", bound.port(), mcp::PATH);
+        let reached = tls.is_none() && (loopback || bound.ip().is_unspecified());
+        hub.badges().open(Lending {
+            directory: place.lent(),
+            url: reached.then_some(url),
+            program: std::env::current_exe().context("where is this program?")?,
+            socket: place.socket(),
+        })?;
+        let settings = team::Settings { store: profiles, limits: serve.team, trees: place.trees() };
+        let teams = Teams::open(hub.clone(), settings)?;
         let owner = Secret::in_file(&place.token()).context("could not make the token file")?;
         let door = Door::new(log, &owner, format!("pollux_{}", bound.port()))?;
         let address = Address {
@@ -105,7 +120,9 @@ impl Daemon {
         let secure = tls.is_some() || proxied;
         let stop = CancellationToken::new();
         let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?)?);
-        let api = Arc::new(Api { hub, door, addresses, fingerprint, secure, push, stop });
+        let streams = std::sync::Mutex::default();
+        let api = Api { hub, teams, streams, door, addresses, fingerprint, secure, push, stop };
+        let api = Arc::new(api);
         Ok(Self { place, _lock: lock, listener, tls, api, keep, hooks, address })
     }
 
@@ -131,6 +148,7 @@ impl Daemon {
         tasks.spawn(server::socket(socket, router, stop.clone()));
         tasks.spawn(push::watch(hub.clone(), Arc::clone(&self.api.push), stop.clone()));
         tasks.spawn(hub.clone().mend());
+        tasks.spawn(self.api.teams.clone().run(stop.clone()));
         tasks.spawn(hub.clone().follow_files());
         tasks.spawn(keep(hub.clone(), self.keep, stop.clone()));
         self.place.announce(&self.address)?;

@@ -12,6 +12,7 @@ mod retain;
 mod row;
 mod schema;
 mod search;
+pub mod team;
 mod writer;
 
 pub use afar::{

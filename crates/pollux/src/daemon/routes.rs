@@ -8,6 +8,7 @@ mod gate;
 mod openapi;
 mod pages;
 mod sessions;
+mod teams;
 
 pub use bad::{Bad, problem};
 pub use gate::Local;
@@ -17,14 +18,16 @@ pub use sessions::commanded;
 use super::door::{Addresses, Door, Guest};
 use super::hub::Hub;
 use super::push::Push;
-use super::{socket, web};
+use super::team::Teams;
+use super::{mcp, socket, web};
 use crate::api::{Capabilities, FEATURES, Health, Me, Scope, VERSION};
 use crate::trouble::Trouble;
 use axum::extract::{DefaultBodyLimit, Extension, State, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use axum::{Json, Router, middleware};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// The longest body of a request: a prompt of a megabyte, with its escapes.
@@ -35,6 +38,10 @@ const LONGEST_BODY: usize = 4 << 20;
 pub struct Api {
     /// The sessions.
     pub hub: Hub,
+    /// Those who work for each other.
+    pub teams: Teams,
+    /// The streams of `pollux mcp`.
+    pub streams: Mutex<JoinSet<()>>,
     /// Who is let in.
     pub door: Door,
     /// By which addresses the daemon is reached.
@@ -87,8 +94,14 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/api/v1/push/test", post(afar::test))
         .route("/api/v1/audit", get(devices::audit))
         .route("/api/v1/shutdown", post(shutdown))
+        .merge(teams::routes())
         .route_layer(middleware::from_fn_with_state(Arc::clone(&api), gate::admit));
+    let mcp = Router::new()
+        .route(mcp::STREAM, get(mcp::stream))
+        .route_service(mcp::PATH, mcp::service(&api))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(&api), mcp::admit));
     open.merge(closed)
+        .merge(mcp)
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(middleware::from_fn_with_state(Arc::clone(&api), gate::check))
         .with_state(api)

@@ -5,7 +5,7 @@ mod api;
 mod door;
 mod frames;
 mod hard;
-mod house;
+pub(crate) mod house;
 mod live;
 mod reconnect;
 mod recovery;

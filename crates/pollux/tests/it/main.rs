@@ -14,5 +14,6 @@ mod rehearse;
 mod render;
 mod run;
 mod sessions;
+mod team;
 mod translate;
 mod user;

@@ -3,6 +3,7 @@
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::file_of;
 use super::uploads::Uploads;
+use crate::daemon::team::badge::Lent;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
@@ -15,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 struct Hears {
     live: Option<Live>,
+    /// Given back when the agent is gone.
+    lent: Option<Lent>,
     stop: CancellationToken,
 }
 
@@ -31,11 +34,17 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
         // Said out loud: the settings of a repository name another one for those who say nothing.
         acp = acp.extra_arg("--approval-mode=default");
     }
+    let lent = gemini.lend(&wanted)?;
     if let Some(model) = wanted.model {
         acp = acp.model(model);
     }
     for (name, value) in gemini.env {
         acp = acp.env(name, value);
+    }
+    if let Some(lent) = &lent {
+        acp = lent.args.iter().cloned().fold(acp, Acp::extra_arg);
+        acp = lent.servers.iter().cloned().fold(acp, Acp::mcp);
+        acp = lent.env.iter().cloned().fold(acp, |acp, (name, value)| acp.env(name, value));
     }
     if let Some(id) = wanted.agent_id {
         let file = wanted.file.or_else(|| file_of(&gemini.home, &id));
@@ -45,7 +54,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let live = acp.start().await?;
     let stop = CancellationToken::new();
     let orders = Arc::new(Steers { control: live.control(), stop: stop.clone() });
-    Ok(Agent { events: Box::new(Hears { live: Some(live), stop }), orders, ready: true })
+    Ok(Agent { events: Box::new(Hears { live: Some(live), lent, stop }), orders, ready: true })
 }
 
 impl Events for Hears {
@@ -61,6 +70,7 @@ impl Events for Hears {
             {
                 tracing::warn!("what an agent left could not be put away: {error}");
             }
+            drop(self.lent.take());
             let kind = EventKind::SessionEnded { reason: "somebody stopped it".into() };
             Some(Event::new(Source::Pollux, kind))
         })

@@ -3,11 +3,13 @@
 use super::terminal::{self, Tmux};
 use super::{acp, headless};
 use crate::api::{Begin, Driver};
+use crate::daemon::team::badge::{Badges, Lent};
+use crate::team::given::Given;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::gemini::transcript::follow::Follow;
-use pollux_agent::model::{Event, Failure, Mode};
+use pollux_agent::model::{Event, Failure, Mode, Phase};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::Pane;
 use serde::{Deserialize, Serialize};
@@ -77,6 +79,9 @@ pub struct Wanted {
     /// How far the file was read of an agent that is there already.
     #[serde(skip)]
     pub place: Arc<Mutex<Option<Follow>>>,
+    /// What its process is given, and no other.
+    #[serde(default)]
+    pub given: Option<Given>,
 }
 
 impl Wanted {
@@ -92,6 +97,7 @@ impl Wanted {
             file: None,
             found: None,
             place: Arc::default(),
+            given: None,
         }
     }
 
@@ -108,6 +114,7 @@ impl Wanted {
             file: None,
             found: Some(found),
             place: Arc::default(),
+            given: None,
         }
     }
 }
@@ -127,9 +134,21 @@ pub struct Gemini {
     pub env: Vec<(OsString, OsString)>,
     /// Where its terminals are.
     pub tmux: Tmux,
+    /// Where agents of teams get what they are lent.
+    pub badges: Arc<Badges>,
 }
 
 impl Gemini {
+    /// Lends the process of a session what it was given.
+    pub(super) fn lend(&self, wanted: &Wanted) -> Result<Option<Lent>, Failure> {
+        let Some(given) = &wanted.given else { return Ok(None) };
+        let lent = self.badges.lend(&wanted.id, given).map_err(|error| {
+            let message = format!("what the profile gives could not be written: {error}");
+            Failure::new(Phase::Start, "not_lent", message).hint("is the disk full?")
+        })?;
+        Ok(Some(lent))
+    }
+
     /// The CLI, which is looked for where it is not known.
     pub(super) async fn cli(&self) -> Result<Cli, Failure> {
         match &self.cli {
@@ -150,6 +169,7 @@ pub struct Agents {
     home: Option<PathBuf>,
     /// Where terminals are.
     pub(super) tmux: Option<Tmux>,
+    badges: Arc<Badges>,
     /// The drivers that there are.
     pub drivers: Vec<Driver>,
 }
@@ -164,6 +184,7 @@ impl Agents {
     /// Gemini CLI.
     pub fn gemini(gemini: Gemini) -> Self {
         let (home, tmux) = (Some(gemini.home.clone()), Some(gemini.tmux.clone()));
+        let badges = Arc::clone(&gemini.badges);
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
             let gemini = gemini.clone();
             Box::pin(async move {
@@ -175,12 +196,17 @@ impl Agents {
             })
         };
         let drivers = vec![Driver::Acp, Driver::Headless, Driver::Terminal];
-        Self { start: Arc::new(start), home, tmux, drivers }
+        Self { start: Arc::new(start), home, tmux, badges, drivers }
     }
 
     /// Agents of one's own.
     pub fn of(start: Start, drivers: Vec<Driver>) -> Self {
-        Self { start, home: None, tmux: None, drivers }
+        Self { start, home: None, tmux: None, badges: Arc::default(), drivers }
+    }
+
+    /// Who holds which credential.
+    pub fn badges(&self) -> Arc<Badges> {
+        Arc::clone(&self.badges)
     }
 
     /// The file of a session, by the agent's own id. An agent that was adopted may have a home of its own.

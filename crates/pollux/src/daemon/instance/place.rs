@@ -54,6 +54,16 @@ impl Place {
         self.0.join("log.db")
     }
 
+    /// What agents of teams are lent while they live.
+    pub fn lent(&self) -> PathBuf {
+        self.0.join("lent")
+    }
+
+    /// The worktrees of workers.
+    pub fn trees(&self) -> PathBuf {
+        self.0.join("worktrees")
+    }
+
     pub(super) fn tls(&self) -> PathBuf {
         self.0.join("tls")
     }

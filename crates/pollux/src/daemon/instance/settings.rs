@@ -1,5 +1,6 @@
 //! The settings of a daemon: a file, then the environment, then flags, each stronger than the one before.
 
+use crate::team::limits::Limits;
 use crate::trouble::Trouble;
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -33,6 +34,14 @@ pub struct Told {
     pub keep_days: Option<u32>,
     /// How large the log may be.
     pub keep_megabytes: Option<u32>,
+    /// How many agents of one team may live at once.
+    pub team_workers: Option<usize>,
+    /// How many levels a team may have below its first agent.
+    pub team_depth: Option<u32>,
+    /// How many tokens one job may take before it pauses.
+    pub job_tokens: Option<u64>,
+    /// How long one job may work before it pauses.
+    pub job_minutes: Option<u32>,
 }
 
 /// What a daemon does.
@@ -56,6 +65,8 @@ pub struct Serve {
     pub keep_days: u32,
     /// How large the log may be.
     pub keep_megabytes: u32,
+    /// What a team may.
+    pub team: Limits,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -96,6 +107,10 @@ impl Told {
             stall_seconds: stronger.stall_seconds.or(self.stall_seconds),
             keep_days: stronger.keep_days.or(self.keep_days),
             keep_megabytes: stronger.keep_megabytes.or(self.keep_megabytes),
+            team_workers: stronger.team_workers.or(self.team_workers),
+            team_depth: stronger.team_depth.or(self.team_depth),
+            job_tokens: stronger.job_tokens.or(self.job_tokens),
+            job_minutes: stronger.job_minutes.or(self.job_minutes),
         }
     }
 
@@ -135,6 +150,7 @@ impl Told {
             let trouble = Trouble::refused("no_tls", "a proxy in front must speak TLS");
             return Err(trouble.hint("name its origin, such as https://pollux.example.com").into());
         }
+        let own = Limits::default();
         Ok(Serve {
             port: self.port,
             bind: self.bind.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
@@ -145,6 +161,14 @@ impl Told {
             stall_seconds: self.stall_seconds.unwrap_or(90),
             keep_days: self.keep_days.unwrap_or(90),
             keep_megabytes: self.keep_megabytes.unwrap_or(4096),
+            team: Limits {
+                workers: self.team_workers.unwrap_or(own.workers),
+                depth: self.team_depth.unwrap_or(own.depth),
+                tokens: self.job_tokens.or(own.tokens),
+                time: self.job_minutes.map_or(own.time, |minutes| {
+                    Some(jiff::SignedDuration::from_mins(i64::from(minutes)))
+                }),
+            },
         })
     }
 }

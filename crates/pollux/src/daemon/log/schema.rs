@@ -82,6 +82,57 @@ CREATE TABLE subscriptions (
     auth TEXT NOT NULL
 ) WITHOUT ROWID;
 ",
+    r"
+CREATE TABLE members (
+    session TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    team TEXT NOT NULL,
+    parent TEXT,
+    depth INTEGER NOT NULL,
+    given TEXT NOT NULL,
+    worktree TEXT,
+    gone_at INTEGER
+) WITHOUT ROWID;
+CREATE INDEX members_team ON members (team);
+CREATE TABLE jobs (
+    no INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    client_id TEXT UNIQUE,
+    caller TEXT,
+    worker TEXT,
+    state TEXT NOT NULL,
+    job TEXT NOT NULL
+);
+CREATE INDEX jobs_state ON jobs (state);
+CREATE TABLE letters (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sender TEXT,
+    receiver TEXT,
+    text TEXT NOT NULL,
+    job TEXT,
+    notice INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL,
+    reason TEXT,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER
+);
+CREATE INDEX letters_open ON letters (receiver, state, id);
+CREATE TABLE schedules (
+    name TEXT PRIMARY KEY,
+    schedule TEXT NOT NULL,
+    next_at INTEGER
+) WITHOUT ROWID;
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    schedule TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    detail TEXT NOT NULL
+);
+",
 ];
 
 /// Opens the database for the one who writes, and takes the steps that are missing.

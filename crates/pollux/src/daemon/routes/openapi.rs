@@ -1,6 +1,6 @@
 //! The description of the API, made from the code that serves it.
 
-use super::{afar, around, devices, pages, sessions};
+use super::{afar, around, devices, pages, sessions, teams};
 use axum::Json;
 use utoipa::OpenApi;
 
@@ -46,6 +46,17 @@ use utoipa::OpenApi;
         devices::list,
         devices::revoke,
         devices::audit,
+        teams::list,
+        teams::launch,
+        teams::stop,
+        teams::jobs,
+        teams::give,
+        teams::job,
+        teams::cancel,
+        teams::go_on,
+        teams::letters,
+        teams::write,
+        teams::read,
     )
 )]
 struct Document;

@@ -201,6 +201,7 @@ async fn two_daemons_do_not_share_a_directory() {
         index: None,
         agents: hand.agents(),
         hooks: None,
+        profiles: pollux::team::store::Store::default(),
     };
     let second = pollux::daemon::instance::Daemon::open(&settings(), around).await;
     assert!(second.unwrap_err().to_string().contains("a daemon runs already"));

@@ -5,6 +5,7 @@ use pollux::daemon::hub::agent::{Agents, Gemini};
 use pollux::daemon::hub::terminal::Tmux;
 use pollux::daemon::instance::{Daemon, Place, Serve, Surroundings, Told};
 use pollux::daemon::routes::Api;
+use pollux::team::store::Store;
 use pollux_agent::gemini::cli::{Cli, Search, Version};
 use pollux_agent::gemini::hooks::deliver::Place as HookPlace;
 use pollux_agent::terminal::Socket as TmuxSocket;
@@ -77,7 +78,8 @@ impl House {
             socket: directory.path().join("hooks.sock"),
             spool: directory.path().join("spool.jsonl"),
         });
-        let around = Surroundings { place, gemini, index: None, agents, hooks };
+        let profiles = Store { own: directory.path().join("profiles"), ..Store::default() };
+        let around = Surroundings { place, gemini, index: None, agents, hooks, profiles };
         let daemon = Daemon::open(serve, around).await.unwrap();
         let api = daemon.api();
         let origins = daemon.address.origins.clone();
@@ -163,7 +165,15 @@ pub(crate) fn gemini_on(stage: &Stage) -> Agents {
     let aside = stage.home().path().join("aside");
     let home = stage.home().path().to_path_buf();
     let tmux = Tmux::new(TmuxSocket::Path(stage.home().path().join("tmux.sock")));
-    Agents::gemini(Gemini { cli: Some(cli), search: Search::default(), home, aside, env, tmux })
+    Agents::gemini(Gemini {
+        cli: Some(cli),
+        search: Search::default(),
+        home,
+        aside,
+        env,
+        tmux,
+        badges: Arc::default(),
+    })
 }
 
 /// A WebSocket, as a client has it.

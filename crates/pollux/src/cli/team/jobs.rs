@@ -1,0 +1,173 @@
+//! `pollux jobs`.
+
+use crate::api::team::{Job, Jobs as All, More};
+use crate::cli::run;
+use crate::client::{Client, escaped};
+use crate::config::Config;
+use crate::report;
+use crate::report::human::{ago, now};
+use crate::report::table::{Align, Cell, Table};
+use crate::team::job::State;
+use anstyle::{AnsiColor, Style};
+use clap::Subcommand;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How wide the table is where no window says.
+const PIPED_WIDTH: usize = 160;
+
+/// Jobs: what was handed to agents, and what came of it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Jobs {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// An array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What came of one
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Wait until there is something to say
+        #[arg(long)]
+        wait: bool,
+        /// One object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take one back
+    Cancel {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Go on with one that has paused
+    Continue {
+        /// Its id, or the beginning of it
+        id: String,
+        /// So many tokens more
+        #[arg(long)]
+        tokens: Option<u64>,
+        /// So much time more
+        #[arg(long, value_parser = run::duration)]
+        budget: Option<Duration>,
+    },
+}
+
+impl Jobs {
+    pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let client = Client::connect(config).await?;
+        let path = |id: &str, what: &str| format!("/api/v1/jobs/{}{what}", escaped(id));
+        match self.what {
+            None => {
+                let all: All = client.get("/api/v1/jobs").await?;
+                if self.json {
+                    report::json(&all.jobs)?
+                } else {
+                    table(&all.jobs)?
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+            Some(What::Show { id, wait: waits, json }) => {
+                let mut job: Job = client.get(&path(&id, "")).await?;
+                if waits {
+                    job = wait(&client, job).await?;
+                }
+                ended(&job, json)
+            }
+            Some(What::Cancel { id }) => {
+                let job: Job = client.post(&path(&id, "/cancel"), &serde_json::json!({})).await?;
+                report::note(&format!("{} is {}", job.name, job.state.word()));
+                Ok(ExitCode::SUCCESS)
+            }
+            Some(What::Continue { id, tokens, budget }) => {
+                let more = More { tokens, seconds: budget.map(|budget| budget.as_secs()) };
+                let job: Job = client.post(&path(&id, "/continue"), &more).await?;
+                report::note(&format!("{} goes on", job.name));
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+}
+
+/// Waits until there is something to say of a job.
+pub(super) async fn wait(client: &Client, mut job: Job) -> anyhow::Result<Job> {
+    while !job.state.is_told() {
+        job = client.get(&format!("/api/v1/jobs/{}?wait=25", escaped(&job.id))).await?;
+    }
+    Ok(job)
+}
+
+/// Prints what came of a job: its answer to stdout, everything else to stderr.
+pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
+    let code = match job.state {
+        State::Done | State::Starting | State::Working => 0,
+        State::Waiting | State::Paused => 10,
+        State::TimedOut => 12,
+        State::Cancelled => 1,
+        State::Failed => 2,
+    };
+    if json {
+        report::json(job)?;
+        return Ok(ExitCode::from(code));
+    }
+    if let Some(result) = &job.result {
+        if !result.text.is_empty() {
+            report::text(&format!("{}\n", result.text))?;
+        }
+        if let Some(worktree) = &result.worktree {
+            report::note(worktree);
+        }
+    }
+    if job.state != State::Done {
+        let why = job.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        report::note(&format!("job {} of {} is {}{why}", job.id, job.name, job.state.word()));
+    }
+    if let (State::Waiting, Some(question)) = (job.state, &job.question) {
+        let worker = job.worker.as_deref().unwrap_or_default();
+        report::note(&format!("it asks: {}", question.about));
+        report::quiet(&format!(
+            "answer with `pollux answer {worker}`, then `pollux jobs show {} --wait`",
+            job.id
+        ));
+    }
+    Ok(ExitCode::from(code))
+}
+
+fn table(jobs: &[Job]) -> anyhow::Result<()> {
+    let dim = Style::new().dimmed();
+    let mut table = Table::new(&[
+        ("id", Align::Left),
+        ("state", Align::Left),
+        ("agent", Align::Left),
+        ("task", Align::Flexible),
+        ("given", Align::Left),
+    ]);
+    for job in jobs {
+        let colour = match job.state {
+            State::Done => AnsiColor::Green,
+            State::Failed | State::TimedOut => AnsiColor::Red,
+            State::Waiting | State::Paused => AnsiColor::Magenta,
+            State::Cancelled => AnsiColor::BrightBlack,
+            State::Starting | State::Working => AnsiColor::Yellow,
+        };
+        table.row(vec![
+            Cell::styled(job.id.get(..8).unwrap_or(&job.id), AnsiColor::Cyan.on_default()),
+            Cell::styled(job.state.word(), colour.on_default()),
+            job.name.as_str().into(),
+            job.prompt.lines().next().unwrap_or_default().into(),
+            Cell::styled(ago(job.created_at.as_millisecond(), now()), dim),
+        ]);
+    }
+    let mut out = report::out();
+    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    out.flush()?;
+    if jobs.is_empty() {
+        report::note("there are no jobs: give one with `pollux handoff` or `pollux assign`");
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! `pollux message` and `pollux inbox`.
+
+use crate::api::team::{Letters, Teams, Write as Body};
+use crate::client::{Client, escaped};
+use crate::config::Config;
+use crate::report;
+use crate::report::human::{ago, now};
+use crate::team::post::{Letter, State};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Send a message to an agent of a team; it is delivered once, when the agent has time
+#[derive(Debug, clap::Args)]
+pub(crate) struct Message {
+    /// Its name, or its session
+    agent: String,
+    /// The message
+    text: String,
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Message {
+    pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let client = Client::connect(config).await?;
+        let body = Body { to: self.agent, text: self.text };
+        let sent: Value = client.post("/api/v1/letters", &body).await?;
+        if self.json {
+            report::json(&sent)?;
+        } else {
+            report::note(&format!("sent to {}", sent["to"].as_str().unwrap_or_default()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What agents wrote to you, and with `--of` or `--all` to each other
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Inbox {
+    /// The letters of an agent
+    #[arg(long, value_name = "AGENT")]
+    of: Option<String>,
+    /// All letters, also those that were read
+    #[arg(long, short)]
+    all: bool,
+    /// They stay unread
+    #[arg(long)]
+    peek: bool,
+    /// An array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inbox {
+    pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let client = Client::connect(config).await?;
+        let path = match &self.of {
+            Some(agent) => format!("/api/v1/letters?of={}", escaped(agent)),
+            None if self.all => "/api/v1/letters?all=true".to_owned(),
+            None => "/api/v1/letters".to_owned(),
+        };
+        let mut letters = client.get::<Letters>(&path).await?.letters;
+        let own = self.of.is_none() && !self.all;
+        if own {
+            letters.retain(|letter| letter.state == State::Waiting);
+        }
+        if self.json {
+            report::json(&letters)?;
+        } else {
+            let team: Teams = client.get("/api/v1/team").await?;
+            let names =
+                team.members.into_iter().map(|member| (member.session, member.name)).collect();
+            show(&letters, &names)?;
+        }
+        if own && !self.peek && !letters.is_empty() {
+            let ids: Vec<i64> = letters.iter().map(|letter| letter.id).collect();
+            let _read: Value = client.post("/api/v1/letters/read", &json!(ids)).await?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn show(letters: &[Letter], names: &HashMap<String, String>) -> anyhow::Result<()> {
+    let name = |who: &Option<String>| match who {
+        None => "you".to_owned(),
+        Some(session) => names.get(session).cloned().unwrap_or_else(|| session.clone()),
+    };
+    let mut out = report::out();
+    for letter in letters {
+        let state = match (letter.state, &letter.reason) {
+            (State::Dead, Some(reason)) => format!("dead: {reason}"),
+            (state, _) => format!("{state:?}").to_lowercase(),
+        };
+        writeln!(
+            out,
+            "{} → {}, {} ({state})",
+            name(&letter.from),
+            name(&letter.to),
+            ago(letter.created_at.as_millisecond(), now())
+        )?;
+        for line in crate::render::clean(&letter.text).lines() {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    out.flush()?;
+    if letters.is_empty() {
+        report::note("there are no letters");
+    }
+    Ok(())
+}

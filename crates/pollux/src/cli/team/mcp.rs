@@ -1,0 +1,89 @@
+//! `pollux mcp`: our MCP server over stdio. It carries bytes between the agent and the daemon, which speaks: so it is
+//! there at once, and costs next to nothing.
+
+use crate::client::Client;
+use crate::config::{Config, McpConfig};
+use crate::trouble::Trouble;
+use anyhow::Context;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+/// The head of an answer is shorter than this.
+const LONGEST_HEAD: usize = 8 << 10;
+
+/// The MCP server of teams, over stdin and stdout: for an agent that Pollux does not drive
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example, for Claude Code: claude mcp add pollux -- pollux mcp")]
+pub(crate) struct Mcp {}
+
+impl Mcp {
+    pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let _daemon = Client::connect(config).await?;
+        let own = McpConfig::read().context("there is no home")?;
+        tokio::task::spawn_blocking(move || carry(&own)).await?
+    }
+}
+
+/// The quick way, where a daemon runs: nothing is parsed, nothing is set up. None where it is not this command, or
+/// where no daemon runs.
+pub(crate) fn quickly(
+    mut arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> Option<anyhow::Result<ExitCode>> {
+    if arguments.next()? != "mcp" || arguments.next().is_some() {
+        return None;
+    }
+    let own = McpConfig::read()?;
+    UnixStream::connect(&own.socket).ok()?;
+    Some(carry(&own))
+}
+
+fn carry(own: &McpConfig) -> anyhow::Result<ExitCode> {
+    let mut daemon = UnixStream::connect(&own.socket).context("the daemon is gone")?;
+    let badge = own.badge.as_ref().map(|badge| format!("Authorization: Bearer {badge}\r\n"));
+    let head = format!(
+        "GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: mcp\r\n{}\r\n",
+        crate::daemon::mcp::STREAM,
+        badge.unwrap_or_default()
+    );
+    daemon.write_all(head.as_bytes())?;
+    let status = answer(&mut daemon)?;
+    if status != "101" {
+        let trouble = Trouble::refused("not_signed_in", "the daemon does not know this agent");
+        return Err(trouble.hint("its credential ended with its session").into());
+    }
+    let mut heard = daemon.try_clone()?;
+    let mut told = daemon.try_clone()?;
+    // Ends with stdin, or with the process.
+    let _carrier = std::thread::spawn(move || {
+        let _ended = io::copy(&mut io::stdin().lock(), &mut told);
+        let _closed = told.shutdown(Shutdown::Write);
+    });
+    let mut out = io::stdout().lock();
+    let mut buffer = vec![0_u8; 64 << 10];
+    loop {
+        let read = heard.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+        out.write_all(buffer.get(..read).unwrap_or_default())?;
+        out.flush()?;
+    }
+}
+
+/// Reads the head of the answer, and gives its status.
+fn answer(daemon: &mut UnixStream) -> anyhow::Result<String> {
+    let mut head = Vec::new();
+    let mut byte = [0_u8; 1];
+    while !head.ends_with(b"\r\n\r\n") {
+        anyhow::ensure!(
+            head.len() < LONGEST_HEAD,
+            "the daemon said something else than was expected"
+        );
+        daemon.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    Ok(head.split_whitespace().nth(1).unwrap_or_default().to_owned())
+}

@@ -1,0 +1,246 @@
+//! `pollux profiles`.
+
+use crate::config::Config;
+use crate::report;
+use crate::report::table::{Align, Cell, Table};
+use crate::team::profile::is_name;
+use crate::team::store::{BUILT_IN, Found, Origin, Store, read};
+use crate::trouble::Trouble;
+use anstyle::Style;
+use clap::Subcommand;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How wide the table is where no window says.
+const PIPED_WIDTH: usize = 160;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Profiles {
+    /// All profiles: your own, then CAO's, then those that are built in
+    List {
+        /// An array of objects
+        #[arg(long)]
+        json: bool,
+    },
+    /// One profile
+    Show {
+        /// Its name
+        name: String,
+        /// One object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Is a file a profile, and what of it is not used?
+    Validate {
+        /// Files, or names of profiles
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// Copy profiles to your own: from a file, a directory or what is built in
+    Install {
+        /// A file, a directory, or the name of one that is built in
+        source: String,
+        /// Also where there is one of that name
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove one of your own
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Begin a new one, with all that can be said in it
+    Create {
+        /// Its name
+        name: String,
+    },
+}
+
+pub(super) fn run(command: Profiles, config: &Config) -> anyhow::Result<ExitCode> {
+    let store = config.profiles();
+    match command {
+        Profiles::List { json } => list(&store, json),
+        Profiles::Show { name, json } => show(&store, &name, json),
+        Profiles::Validate { files } => validate(&store, &files, config),
+        Profiles::Install { source, force } => install(&store, &config.cwd, &source, force),
+        Profiles::Remove { name } => remove(&store, &name),
+        Profiles::Create { name } => create(&store, &name),
+    }
+}
+
+fn origin(found: &Found) -> String {
+    match &found.from {
+        Origin::BuiltIn => "built in".to_owned(),
+        Origin::File(path) => path.display().to_string(),
+    }
+}
+
+fn list(store: &Store, as_json: bool) -> anyhow::Result<ExitCode> {
+    let all = store.list();
+    if as_json {
+        let object = |found: &Found| match &found.profile {
+            Ok(profile) => json!({ "name": found.name, "from": origin(found), "profile": profile }),
+            Err(wrong) => json!({ "name": found.name, "from": origin(found), "wrong": wrong.0 }),
+        };
+        report::json(&all.iter().map(object).collect::<Vec<Value>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&[
+        ("name", Align::Left),
+        ("role", Align::Left),
+        ("description", Align::Flexible),
+        ("from", Align::Flexible),
+    ]);
+    for found in &all {
+        let (role, description) = match &found.profile {
+            Ok(profile) => {
+                (profile.role.clone().unwrap_or_else(|| "-".into()), profile.description.clone())
+            }
+            Err(wrong) => ("-".into(), format!("cannot be used: {wrong}")),
+        };
+        let from = Cell::styled(origin(found), Style::new().dimmed());
+        table.row(vec![found.name.as_str().into(), role.into(), description.into(), from]);
+    }
+    let mut out = report::out();
+    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unknown(name: &str) -> Trouble {
+    Trouble::refused("unknown_profile", format!("there is no profile `{name}`"))
+        .hint("`pollux profiles list` lists them")
+}
+
+fn text_of(found: &Found) -> anyhow::Result<String> {
+    Ok(match &found.from {
+        Origin::File(path) => read(path)?,
+        Origin::BuiltIn => {
+            let built_in = BUILT_IN.iter().find(|(name, _)| *name == found.name);
+            built_in.map(|(_, text)| (*text).to_owned()).unwrap_or_default()
+        }
+    })
+}
+
+fn show(store: &Store, name: &str, json: bool) -> anyhow::Result<ExitCode> {
+    let found = store.look(name).ok_or_else(|| unknown(name))?;
+    if json {
+        let profile = found.profile.map_err(|wrong| Trouble::refused("wrong_profile", wrong.0))?;
+        report::json(&profile)?;
+    } else {
+        report::text(&crate::render::clean(&text_of(&found)?))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<ExitCode> {
+    let mut wrong = false;
+    for file in files {
+        let path = config.cwd.join(file);
+        let profile = if path.is_file() {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("profile");
+            store.parse(&read(&path)?, stem)
+        } else {
+            store.look(file).ok_or_else(|| unknown(file))?.profile
+        };
+        match profile {
+            Ok(profile) => {
+                report::text(&format!("{file}: `{}` can be used\n", profile.name))?;
+                for note in &profile.notes {
+                    report::note(&format!("{file}: {note}"));
+                }
+            }
+            Err(error) => {
+                wrong = true;
+                report::text(&format!("{file}: {error}\n"))?;
+            }
+        }
+    }
+    Ok(ExitCode::from(u8::from(wrong)))
+}
+
+fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Result<ExitCode> {
+    let path = cwd.join(source);
+    let mut all: Vec<(PathBuf, String)> = Vec::new();
+    if path.is_dir() {
+        for entry in fs::read_dir(&path)?.flatten() {
+            let file = entry.path();
+            if file.extension().is_some_and(|extension| extension == "md") {
+                all.push((file.clone(), read(&file)?));
+            }
+        }
+        all.sort();
+    } else if path.is_file() {
+        all.push((path.clone(), read(&path)?));
+    } else if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == source) {
+        all.push((PathBuf::from(name), (*text).to_owned()));
+    } else {
+        return Err(unknown(source)
+            .hint("name a file, a directory, or one that is built in")
+            .into());
+    }
+    let mut checked = Vec::new();
+    for (file, text) in all {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let profile = store.parse(&text, stem).map_err(|wrong| {
+            let message = format!("{} is no profile: {wrong}", file.display());
+            Trouble::refused("wrong_profile", message).hint("nothing was installed")
+        })?;
+        let target = store.own.join(format!("{}.md", profile.name));
+        if target.exists() && !force {
+            let message = format!("you have a profile `{}`", profile.name);
+            return Err(Trouble::refused("profile_exists", message)
+                .hint("`--force` replaces it")
+                .into());
+        }
+        checked.push((profile.name, target, text));
+    }
+    fs::create_dir_all(&store.own)?;
+    for (name, target, text) in checked {
+        put(&target, &text)?;
+        report::text(&format!("{name}\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All of it or nothing.
+fn put(target: &Path, text: &str) -> anyhow::Result<()> {
+    let directory = target.parent().unwrap_or(target);
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(target)?;
+    Ok(())
+}
+
+fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
+    let path = store.own.join(format!("{name}.md"));
+    if !is_name(name) || !path.exists() {
+        let message = format!("you have no profile `{name}` of your own");
+        return Err(Trouble::refused("unknown_profile", message)
+            .hint("only those can be removed")
+            .into());
+    }
+    fs::remove_file(path)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn create(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
+    if !is_name(name) {
+        let message = format!("`{name}` is no name");
+        return Err(Trouble::refused("wrong_name", message)
+            .hint("letters, digits, `-` and `_`")
+            .into());
+    }
+    let path = store.own.join(format!("{name}.md"));
+    if path.exists() {
+        let message = format!("you have a profile `{name}`: {}", path.display());
+        return Err(Trouble::refused("profile_exists", message).into());
+    }
+    fs::create_dir_all(&store.own)?;
+    put(&path, &include_str!("../../../profiles/new.txt").replace("NAME", name))?;
+    report::text(&format!("{}\n", path.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,296 @@
+//! Members, jobs and letters in the log.
+
+use crate::api::team::Job;
+use crate::team::given::Given;
+use crate::team::post::{Letter, State};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+/// An agent of a team, as it is kept.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// Its session.
+    pub session: String,
+    /// What it is called.
+    pub name: String,
+    /// Its profile.
+    pub profile: String,
+    /// The session that began the team.
+    pub team: String,
+    /// For whom it works.
+    pub parent: Option<String>,
+    /// How many are above it.
+    pub depth: u32,
+    /// What its process is given.
+    pub given: Given,
+    /// Its worktree: the tree, the branch, and where it came from.
+    pub worktree: Option<crate::daemon::team::Tree>,
+    /// True where it has ended for good.
+    pub gone: bool,
+}
+
+/// Writes down an agent.
+pub fn add_member(connection: &Connection, kept: &Kept) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO members (session, name, profile, team, parent, depth, given, worktree)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            kept.session,
+            kept.name,
+            kept.profile,
+            kept.team,
+            kept.parent,
+            kept.depth,
+            serde_json::to_string(&kept.given).unwrap_or_default(),
+            kept.worktree.as_ref().and_then(|tree| serde_json::to_string(tree).ok()),
+        ])?;
+    Ok(())
+}
+
+/// All agents, the oldest first.
+pub fn members(connection: &Connection) -> rusqlite::Result<Vec<Kept>> {
+    let mut select = connection.prepare(
+        "SELECT m.session, m.name, m.profile, m.team, m.parent, m.depth, m.given, m.worktree, m.gone_at
+         FROM members m JOIN sessions s ON s.id = m.session ORDER BY s.no",
+    )?;
+    let rows = select.query_map([], |row| {
+        let (given, worktree): (String, Option<String>) = (row.get(6)?, row.get(7)?);
+        let gone: Option<i64> = row.get(8)?;
+        let Ok(given) = serde_json::from_str(&given) else { return Ok(None) };
+        Ok(Some(Kept {
+            session: row.get(0)?,
+            name: row.get(1)?,
+            profile: row.get(2)?,
+            team: row.get(3)?,
+            parent: row.get(4)?,
+            depth: row.get(5)?,
+            given,
+            worktree: worktree.and_then(|tree| serde_json::from_str(&tree).ok()),
+            gone: gone.is_some(),
+        }))
+    })?;
+    rows.filter_map(Result::transpose).collect()
+}
+
+/// An agent has ended for good.
+pub fn gone(connection: &Connection, session: &str, now: Timestamp) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE members SET gone_at = COALESCE(gone_at, ?2) WHERE session = ?1")?
+        .execute(params![session, now.as_millisecond()])?;
+    Ok(())
+}
+
+/// Writes a job down, or what became of it.
+pub fn save_job(connection: &Connection, job: &Job, client: Option<&str>) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO jobs (id, client_id, caller, worker, state, job) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (id) DO UPDATE SET worker = ?4, state = ?5, job = ?6",
+        )?
+        .execute(params![
+            job.id,
+            client,
+            job.caller,
+            job.worker,
+            job.state.word(),
+            serde_json::to_string(job).unwrap_or_default(),
+        ])?;
+    Ok(())
+}
+
+fn jobs_of(rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Job>> {
+    let texts: Vec<String> = rows.mapped(|row| row.get(0)).collect::<rusqlite::Result<_>>()?;
+    // What a later version wrote stays where it is.
+    Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+}
+
+/// The jobs that have not ended for good.
+pub fn open_jobs(connection: &Connection) -> rusqlite::Result<Vec<Job>> {
+    let mut select = connection.prepare_cached(
+        "SELECT job FROM jobs WHERE state NOT IN ('done', 'failed', 'cancelled') ORDER BY no",
+    )?;
+    jobs_of(select.query([])?)
+}
+
+/// The last jobs, the newest first.
+pub fn jobs(connection: &Connection, most: usize) -> rusqlite::Result<Vec<Job>> {
+    let mut select = connection.prepare_cached("SELECT job FROM jobs ORDER BY no DESC LIMIT ?1")?;
+    jobs_of(select.query([most])?)
+}
+
+/// The job with an id that begins so; none where there is none, or several.
+pub fn job(connection: &Connection, id: &str) -> rusqlite::Result<Option<Job>> {
+    let mut select = connection
+        .prepare_cached("SELECT job FROM jobs WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2")?;
+    let mut found = jobs_of(select.query([id])?)?;
+    Ok(if found.len() == 1 { found.pop() } else { None })
+}
+
+/// The job that a request with this id has given before.
+pub fn given_before(connection: &Connection, client: &str) -> rusqlite::Result<Option<Job>> {
+    let mut select = connection.prepare_cached("SELECT job FROM jobs WHERE client_id = ?1")?;
+    Ok(jobs_of(select.query([client])?)?.pop())
+}
+
+/// Writes a letter, and gives its id.
+pub fn write(
+    connection: &Connection,
+    (from, to): (Option<&str>, Option<&str>),
+    (text, job, notice): (&str, Option<&str>, bool),
+    now: Timestamp,
+) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "INSERT INTO letters (sender, receiver, text, job, notice, state, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6)",
+        )?
+        .insert(params![from, to, text, job, notice, now.as_millisecond()])
+}
+
+const LETTER: &str = "SELECT id, sender, receiver, text, job, state, reason, attempt, created_at, ended_at, notice FROM letters";
+
+fn letter(row: &Row<'_>) -> rusqlite::Result<Letter> {
+    let (state, created, ended): (String, i64, Option<i64>) =
+        (row.get(5)?, row.get(8)?, row.get(9)?);
+    let at = |ms| Timestamp::from_millisecond(ms).unwrap_or_default();
+    Ok(Letter {
+        id: row.get(0)?,
+        from: row.get(1)?,
+        to: row.get(2)?,
+        text: row.get(3)?,
+        job: row.get(4)?,
+        state: serde_json::from_value(state.into()).unwrap_or(State::Dead),
+        notice: row.get(10)?,
+        reason: row.get(6)?,
+        attempt: row.get(7)?,
+        created_at: at(created),
+        ended_at: ended.map(at),
+    })
+}
+
+/// Takes the first letter that waits for a receiver, unless one is on its way to it already. One statement: nobody
+/// else takes the same.
+pub fn claim(connection: &Connection, receiver: &str) -> rusqlite::Result<Option<Letter>> {
+    connection
+        .prepare_cached(
+            "UPDATE letters SET state = 'claimed', attempt = attempt + 1
+             WHERE id = (SELECT MIN(id) FROM letters WHERE receiver = ?1 AND state = 'waiting')
+               AND NOT EXISTS (SELECT 1 FROM letters WHERE receiver = ?1 AND state = 'claimed')
+             RETURNING id, sender, receiver, text, job, state, reason, attempt, created_at, ended_at, notice",
+        )?
+        .query_row([receiver], letter)
+        .optional()
+}
+
+/// A letter is somewhere else now. False where it was not where it was thought to be.
+pub fn settle(
+    connection: &Connection,
+    id: i64,
+    (from, to): (State, State),
+    reason: Option<&str>,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let word = |state: State| serde_json::to_value(state).unwrap_or_default();
+    let ended = matches!(to, State::Delivered | State::Dead).then(|| now.as_millisecond());
+    let changed = connection
+        .prepare_cached(
+            "UPDATE letters SET state = ?3, reason = ?4, ended_at = ?5 WHERE id = ?1 AND state = ?2",
+        )?
+        .execute(params![id, word(from).as_str(), word(to).as_str(), reason, ended])?;
+    Ok(changed > 0)
+}
+
+/// The letters that are neither delivered nor dead, the oldest first; those of people apart.
+pub fn open_letters(connection: &Connection) -> rusqlite::Result<Vec<Letter>> {
+    let mut select = connection.prepare_cached(&format!(
+        "{LETTER} WHERE receiver IS NOT NULL AND state IN ('waiting', 'claimed') ORDER BY id"
+    ))?;
+    select.query_map([], letter)?.collect()
+}
+
+/// The letters that wait for a receiver.
+pub fn waiting(connection: &Connection, receiver: &str) -> rusqlite::Result<Vec<Letter>> {
+    let mut select = connection.prepare_cached(&format!(
+        "{LETTER} WHERE receiver = ?1 AND state = 'waiting' ORDER BY id"
+    ))?;
+    select.query_map([receiver], letter)?.collect()
+}
+
+/// The letter that is on its way to a receiver.
+pub fn claimed(connection: &Connection, receiver: &str) -> rusqlite::Result<Option<Letter>> {
+    let mut select = connection
+        .prepare_cached(&format!("{LETTER} WHERE receiver = ?1 AND state = 'claimed' LIMIT 1"))?;
+    select.query_row([receiver], letter).optional()
+}
+
+/// The last letters, the oldest first: all, or those of a session or of people (none).
+pub fn letters(
+    connection: &Connection,
+    of: Option<Option<&str>>,
+    most: usize,
+) -> rusqlite::Result<Vec<Letter>> {
+    let whose = match of {
+        None => "",
+        Some(None) => " WHERE receiver IS NULL",
+        Some(Some(_)) => " WHERE receiver = ?2 OR sender = ?2",
+    };
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT * FROM ({LETTER}{whose} ORDER BY id DESC LIMIT ?1) ORDER BY id"
+    ))?;
+    match of.flatten() {
+        Some(session) => select.query_map(params![most, session], letter)?.collect(),
+        None => select.query_map(params![most], letter)?.collect(),
+    }
+}
+
+/// True where a session has taken a command with this id.
+pub fn has_command(connection: &Connection, no: i64, id: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND id = ?2)")?
+        .query_row(params![no, id], |row| row.get(0))
+}
+
+/// What a turn gave.
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    /// The reason why it ended; none while it goes on.
+    pub ended: Option<String>,
+    /// The number of its last event.
+    pub end: u64,
+    /// The whole events of messages and tool ends in it, in order.
+    pub told: Vec<String>,
+}
+
+/// The first turn after an event, if it has begun.
+pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Option<Turn>> {
+    let first = |kind: &str, after: u64| {
+        connection
+            .prepare_cached(
+                "SELECT seq, json FROM events WHERE session = ?1 AND kind = ?2 AND seq > ?3
+                 ORDER BY seq LIMIT 1",
+            )?
+            .query_row(params![no, kind, after], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()
+    };
+    let Some((begun, _)): Option<(u64, String)> = first("turn_started", after)? else {
+        return Ok(None);
+    };
+    let Some((end, json)): Option<(u64, String)> = first("turn_ended", begun)? else {
+        return Ok(Some(Turn::default()));
+    };
+    let reason = serde_json::from_str::<serde_json::Value>(&json).ok();
+    let reason = reason.and_then(|event| event["stop_reason"].as_str().map(str::to_owned));
+    let mut select = connection.prepare_cached(
+        "SELECT COALESCE(whole, json) FROM events
+         WHERE session = ?1 AND seq > ?2 AND seq < ?3
+           AND kind IN ('message_recorded', 'tool_ended') ORDER BY seq",
+    )?;
+    let told = select.query_map(params![no, begun, end], |row| row.get(0))?;
+    Ok(Some(Turn {
+        ended: Some(reason.unwrap_or_default()),
+        end,
+        told: told.collect::<Result<_, _>>()?,
+    }))
+}

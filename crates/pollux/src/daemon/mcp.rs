@@ -1,0 +1,85 @@
+//! Our MCP server: what an agent of a team can ask for. The same over Streamable HTTP, behind the door, and over a
+//! stream that `pollux mcp` carries to stdin and stdout. Who asks is known by a credential that one session has.
+
+mod tools;
+
+use super::routes::Api;
+use super::team::Caller;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{AUTHORIZATION, CONNECTION, UPGRADE};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper_util::rt::TokioIo;
+use pollux_agent::session::By;
+use rmcp::ServiceExt;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::sync::Arc;
+pub use tools::Server;
+
+/// Where the server is.
+pub const PATH: &str = "/mcp";
+/// Where the stream for `pollux mcp` begins.
+pub const STREAM: &str = "/mcp/stream";
+/// What that stream is called.
+const PROTOCOL: &str = "mcp";
+
+/// The server over HTTP. Who asks was found out before: by [`admit`].
+pub fn service(api: &Arc<Api>) -> StreamableHttpService<Server, LocalSessionManager> {
+    let teams = api.teams.clone();
+    let mut config = StreamableHttpServerConfig::default();
+    // The door looks at both, for every request.
+    config.allowed_hosts = Vec::new();
+    config.cancellation_token = api.stop.child_token();
+    let manager = Arc::new(LocalSessionManager::default());
+    StreamableHttpService::new(move || Ok(Server::new(teams.clone(), None)), manager, config)
+}
+
+/// Lets in an agent by its credential, and the user of this machine.
+pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let badge = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
+    let agent = badge.and_then(|badge| api.hub.badges().holder(badge));
+    let local = request.extensions().get::<super::routes::Local>().is_some();
+    let owner = match badge {
+        // Whoever shows a credential is nobody else.
+        Some(_) => api.door.guest(headers).is_some_and(|guest| guest.device.is_none()),
+        None => local,
+    };
+    let caller = match agent {
+        Some(session) => Caller::Agent(session),
+        None if owner => Caller::Person(By::owner()),
+        None => return StatusCode::UNAUTHORIZED.into_response(),
+    };
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
+
+/// A stream in both directions over which the server speaks, one message on each line.
+pub async fn stream(State(api): State<Arc<Api>>, mut request: Request) -> Response {
+    let caller = request.extensions().get::<Caller>().cloned();
+    let wanted = request.headers().get(UPGRADE).is_some_and(|wanted| wanted == PROTOCOL);
+    let upgrade = request.extensions_mut().remove::<hyper::upgrade::OnUpgrade>();
+    let (Some(caller), true, Some(upgrade)) = (caller, wanted, upgrade) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let (teams, stop) = (api.teams.clone(), api.stop.clone());
+    api.streams.lock().unwrap_or_else(std::sync::PoisonError::into_inner).spawn(async move {
+        let Ok(upgraded) = upgrade.await else { return };
+        let (read, write) = tokio::io::split(TokioIo::new(upgraded));
+        let serving = async {
+            // A client that went away is no concern of ours.
+            if let Ok(running) = Server::new(teams, Some(caller)).serve((read, write)).await {
+                let _ended = running.waiting().await;
+            }
+        };
+        tokio::select! {
+            () = serving => {}
+            () = stop.cancelled() => {}
+        }
+    });
+    let headers = [(UPGRADE, PROTOCOL), (CONNECTION, "upgrade")];
+    (StatusCode::SWITCHING_PROTOCOLS, headers).into_response()
+}

@@ -1,0 +1,184 @@
+//! What one agent's process is lent: a credential, and the files that name its role and its limits. All of it goes when
+//! the process does; what a crash left is swept away when the next daemon starts.
+
+use crate::daemon::door::{Secret, hash};
+use crate::team::given::Given;
+use crate::team::profile::Server;
+use crate::team::tools::OWN_SERVER;
+use pollux_agent::acp::{McpServer, Transport, Variable};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Who holds which credential, and where what is lent lies.
+#[derive(Debug, Default)]
+pub struct Badges {
+    holders: Mutex<HashMap<[u8; 32], String>>,
+    place: OnceLock<Lending>,
+}
+
+/// Where what is lent lies, and how our server is reached.
+#[derive(Debug, Clone)]
+pub struct Lending {
+    /// The directory, which is the user's alone.
+    pub directory: PathBuf,
+    /// The address of our server; none where an agent cannot be expected to reach it.
+    pub url: Option<String>,
+    /// The program that speaks for it over stdio.
+    pub program: PathBuf,
+    /// The daemon's own socket.
+    pub socket: PathBuf,
+}
+
+/// What one process is lent. It goes back when this is dropped.
+#[derive(Debug)]
+pub struct Lent {
+    badges: Arc<Badges>,
+    badge: [u8; 32],
+    directory: PathBuf,
+    /// More arguments.
+    pub args: Vec<OsString>,
+    /// More variables.
+    pub env: Vec<(OsString, OsString)>,
+    /// MCP servers.
+    pub servers: Vec<McpServer>,
+}
+
+/// The variable that names the file with what the agent is told.
+const SYSTEM: &str = "GEMINI_SYSTEM_MD";
+/// The variables by which `pollux mcp` knows whose it is.
+pub const BADGE: &str = "POLLUX_BADGE";
+/// The variable that names the daemon's socket to `pollux mcp`.
+pub const SOCKET: &str = "POLLUX_SOCKET";
+
+impl Badges {
+    /// Opens the counter, and sweeps away what an earlier daemon left.
+    pub fn open(&self, lending: Lending) -> io::Result<()> {
+        match fs::remove_dir_all(&lending.directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&lending.directory)?;
+        // Only the first daemon of a process; tests have one each.
+        let _first = self.place.set(lending);
+        Ok(())
+    }
+
+    /// The session whose credential this is.
+    pub fn holder(&self, badge: &str) -> Option<String> {
+        self.holders().get(&hash(badge)).cloned()
+    }
+
+    /// Lends a session what it was given.
+    pub fn lend(self: &Arc<Self>, session: &str, given: &Given) -> io::Result<Lent> {
+        let place = self.place.get().ok_or_else(|| io::Error::other("there is nothing to lend"))?;
+        let directory = place.directory.join(session);
+        if directory.exists() {
+            fs::remove_dir_all(&directory)?;
+        }
+        fs::DirBuilder::new().mode(0o700).create(&directory)?;
+        let badge = Secret::random();
+        let mut lent = Lent {
+            badges: Arc::clone(self),
+            badge: hash(badge.expose()),
+            args: Vec::new(),
+            env: Vec::new(),
+            servers: Vec::new(),
+            directory,
+        };
+        let system = lent.file("system.md", &given.system)?;
+        lent.env.push((SYSTEM.into(), system.into()));
+        let policy = given.tools.policy();
+        if !policy.is_empty() {
+            let mut arg = OsString::from("--policy=");
+            arg.push(lent.file("policy.toml", &policy)?);
+            lent.args.push(arg);
+        }
+        if given.teams {
+            self.holders().insert(lent.badge, session.to_owned());
+            lent.servers.push(own(place, &badge));
+        }
+        let servers = given.servers.iter().filter(|(name, _)| given.tools.has(&format!("@{name}")));
+        lent.servers.extend(servers.map(|(name, server)| of_profile(name, server)));
+        Ok(lent)
+    }
+
+    fn holders(&self) -> MutexGuard<'_, HashMap<[u8; 32], String>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lent {
+    fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        let path = self.directory.join(name);
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Where its files are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.badges.holders().remove(&self.badge);
+        // What cannot be removed now is swept away when the next daemon starts.
+        let _gone = fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn own(place: &Lending, badge: &Secret) -> McpServer {
+    let variable = |name: &str, value: String| Variable { name: name.into(), value };
+    match &place.url {
+        Some(url) => McpServer::Remote {
+            transport: Transport::Http,
+            name: OWN_SERVER.into(),
+            url: url.clone(),
+            headers: vec![variable("Authorization", format!("Bearer {}", badge.expose()))],
+        },
+        None => McpServer::Stdio {
+            name: OWN_SERVER.into(),
+            command: place.program.clone(),
+            args: vec!["mcp".into()],
+            env: vec![
+                variable(BADGE, badge.expose().to_owned()),
+                variable(SOCKET, place.socket.display().to_string()),
+            ],
+        },
+    }
+}
+
+fn of_profile(name: &str, server: &Server) -> McpServer {
+    let variables = |all: &std::collections::BTreeMap<String, String>| {
+        let one = |(name, value): (&String, &String)| Variable {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        all.iter().map(one).collect()
+    };
+    match server {
+        Server::Remote { url, transport, headers } => McpServer::Remote {
+            transport: match transport.as_deref() {
+                Some("sse") => Transport::Sse,
+                _ => Transport::Http,
+            },
+            name: name.to_owned(),
+            url: url.clone(),
+            headers: variables(headers),
+        },
+        Server::Program { command, args, env } => McpServer::Stdio {
+            name: name.to_owned(),
+            command: command.into(),
+            args: args.clone(),
+            env: variables(env),
+        },
+    }
+}

@@ -1,0 +1,347 @@
+//! Following jobs: a bell rings, the worker is looked at, the rules say what becomes of its job.
+
+use super::post::About;
+use super::{Caller, Teams, is_news, lock, result, rows, tree};
+use crate::api::team::{Job, More, Worktree};
+use crate::api::{Begin, Summary};
+use crate::daemon::log::{Bell, counts};
+use crate::team::job::{self, Ended, Rules, Seen, State, Step, is_written};
+use crate::trouble::Trouble;
+use pollux_agent::model::SessionStatus;
+use pollux_agent::session::{By, Command, Done, Reply};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Time is told at least so often.
+const REST: Duration = Duration::from_mins(10);
+/// What a worker is told that was stopped in the middle of its job.
+const GO_ON: &str = "You were stopped in the middle of your work, and are started again. Go on with what you were asked to do, \
+    and answer as if nothing had happened.";
+
+impl Teams {
+    /// Follows jobs and carries letters, until it is stopped.
+    pub async fn run(self, stop: CancellationToken) {
+        let bell = Arc::new(Bell::default());
+        self.hub().watch(&bell);
+        self.take_up().await;
+        loop {
+            let wait = self.wait_for_time();
+            let sessions: Vec<Arc<str>> = tokio::select! {
+                heard = bell.heard() => heard.into_iter().collect(),
+                () = self.inner.news.notified() => self.concerned(),
+                () = tokio::time::sleep(wait) => self.concerned(),
+                () = stop.cancelled() => return,
+            };
+            for session in sessions {
+                self.look(&session).await;
+            }
+        }
+    }
+
+    /// All sessions with an open job, or with letters.
+    fn concerned(&self) -> Vec<Arc<str>> {
+        let mut all: Vec<Arc<str>> = lock(&self.inner.jobs)
+            .values()
+            .filter_map(|job| job.borrow().worker.as_deref().map(Arc::from))
+            .collect();
+        all.extend(lock(&self.inner.boxes).iter().map(|session| Arc::from(session.as_str())));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn wait_for_time(&self) -> Duration {
+        let next = lock(&self.inner.jobs)
+            .values()
+            .filter_map(|job| job::wakes_at(&rules(&job.borrow())))
+            .min();
+        let wait =
+            next.map(|at| Duration::try_from(at.duration_since(self.now())).unwrap_or_default());
+        wait.map_or(REST, |wait| wait.clamp(Duration::from_millis(10), REST))
+    }
+
+    /// Something has changed about a session.
+    async fn look(&self, session: &str) {
+        if self.kept(session).is_none() {
+            return;
+        }
+        let jobs: Vec<Job> = lock(&self.inner.jobs)
+            .values()
+            .map(|job| job.borrow().clone())
+            .filter(|job| job.worker.as_deref() == Some(session))
+            .collect();
+        for job in jobs {
+            if let Err(error) = self.examine(job).await {
+                tracing::error!(session, "a job could not be followed: {error:#}");
+            }
+        }
+        if let Err(error) = self.is_it_over(session).await {
+            tracing::error!(session, "{error:#}");
+        }
+        if let Err(error) = self.post(session).await {
+            tracing::error!(session, "letters could not be delivered: {error:#}");
+        }
+    }
+
+    /// An agent that was there and is not has ended for good.
+    async fn is_it_over(&self, session: &str) -> anyhow::Result<()> {
+        let exited = self.summary(session).is_some_and(|it| it.status == SessionStatus::Exited);
+        if exited && lock(&self.inner.alive).remove(session) {
+            self.over(session).await?;
+        }
+        Ok(())
+    }
+
+    async fn examine(&self, mut job: Job) -> anyhow::Result<()> {
+        // A step may lead to another: what is seen of a turn that has ended is more than that it began.
+        for _ in 0..4 {
+            let (Some(worker), false) = (job.worker.clone(), job.state.is_final()) else { break };
+            let Ok((no, feed)) = self.hub().feed(&worker) else { break };
+            let summary = feed.summary();
+            let after = job.inner.after;
+            let turn = if is_busy(&summary, &job) {
+                None
+            } else {
+                self.hub().log().read(move |connection| rows::turn(connection, no, after)).await?
+            };
+            let tokens = match job.budget.tokens {
+                Some(_) => self.hub().log().read(move |connection| counts(connection, no)).await?.1,
+                None => summary.tokens,
+            };
+            let seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
+            let Some(step) = job::step(&rules(&job), &seen, self.now()) else { break };
+            match step {
+                Step::Become(State::Done, _) => {
+                    job.result = turn.as_ref().map(|turn| result::done(turn, summary.tokens));
+                    self.becomes(&mut job, State::Done, None).await?;
+                }
+                Step::Become(state, why) => {
+                    job.question =
+                        (state == State::Waiting).then(|| result::question(&summary)).flatten();
+                    self.becomes(&mut job, state, why).await?;
+                }
+                Step::Pause(why) => {
+                    let id = format!("pause-{}-{}", job.id, job.inner.prompts);
+                    drop(self.command(&worker, id, pollux(), Command::Interrupt).await?);
+                    self.becomes(&mut job, State::Paused, Some(why)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A job is somewhere else now: that is written down, then told.
+    async fn becomes(
+        &self,
+        job: &mut Job,
+        state: State,
+        why: Option<String>,
+    ) -> anyhow::Result<()> {
+        job.state = state;
+        job.why = why;
+        if state.is_final() {
+            job.ended_at = Some(self.now());
+            self.put_away(job).await;
+        }
+        let attended =
+            lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
+        self.keep(job).await?;
+        if is_news(state) && is_written(job.kind, job.caller.is_some(), attended) {
+            let text = self.told(job);
+            self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
+                .await?;
+        }
+        if state.is_final()
+            && !job.inner.keep
+            && let Some(worker) = &job.worker
+        {
+            let stays = self.summary(worker).is_none_or(|it| it.status == SessionStatus::Exited);
+            if !stays {
+                let id = format!("stop-{}", job.id);
+                self.command(worker, id, pollux(), Command::Stop).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What becomes of the worktree of a job that has ended.
+    async fn put_away(&self, job: &mut Job) {
+        let Some(tree) = job.worker.as_deref().and_then(|worker| self.kept(worker)?.worktree)
+        else {
+            return;
+        };
+        let merge = job.state == State::Done && job.inner.worktree == Some(Worktree::Merge);
+        let became = match tree::put_away(&tree, &job.name, merge).await {
+            Ok(became) => became,
+            Err(error) => format!("its worktree {} stays as it is: {error:#}", tree.path.display()),
+        };
+        job.result.get_or_insert_default().worktree = Some(became);
+    }
+
+    /// Goes on with what an earlier daemon left.
+    async fn take_up(&self) {
+        let jobs: Vec<Job> =
+            lock(&self.inner.jobs).values().map(|job| job.borrow().clone()).collect();
+        for job in jobs {
+            let id = job.id.clone();
+            if let Err(error) = self.take_up_job(job).await {
+                tracing::error!(job = %id, "it could not be taken up again: {error:#}");
+            }
+        }
+        self.inner.news.notify_one();
+    }
+
+    async fn take_up_job(&self, mut job: Job) -> anyhow::Result<()> {
+        let Some(worker) = job.worker.clone() else {
+            let caller =
+                job.caller.clone().map_or_else(|| Caller::Person(By::owner()), Caller::Agent);
+            // That it failed is written down, and its caller is told.
+            if let Err(error) = self.begin(&caller, job.clone()).await {
+                let why = Some(format!("{error:#}"));
+                self.becomes(&mut job, State::Failed, why).await?;
+            }
+            return Ok(());
+        };
+        // Its log is brought up to date with its file first.
+        let known = self.hub().snapshot(&worker).await?.summary;
+        let (no, after) = (self.hub().feed(&worker)?.0, job.inner.after);
+        let turn =
+            self.hub().log().read(move |connection| rows::turn(connection, no, after)).await?;
+        let well = turn.as_ref().and_then(result::ended) == Some(Ended::Well);
+        let gone = self.kept(&worker).is_none_or(|kept| kept.gone);
+        if well || gone || job.state == State::Paused {
+            return Ok(());
+        }
+        let lies = known.queue.iter().any(|queued| queued.id == prompt_id(&job));
+        self.wake(&worker).await?;
+        if lies {
+            let id = format!("continue-{}", uuid::Uuid::new_v4());
+            self.command(&worker, id, pollux(), Command::Continue).await?;
+        } else {
+            self.prompt(&mut job, GO_ON).await?;
+        }
+        job.state = State::Starting;
+        job.question = None;
+        self.keep(&job).await
+    }
+
+    /// Prompts the worker of a job once more. The turn of the job is the one that follows.
+    async fn prompt(&self, job: &mut Job, text: &str) -> anyhow::Result<()> {
+        let Some(worker) = job.worker.clone() else { return Ok(()) };
+        job.inner.after = self.hub().feed(&worker)?.1.head().0;
+        job.inner.prompts += 1;
+        job.inner.since = Some(self.now());
+        let command = Command::Prompt { text: text.to_owned(), images: Vec::new() };
+        match self.command(&worker, prompt_id(job), pollux(), command).await? {
+            Reply::Done(_) => Ok(()),
+            Reply::Refused(refusal) => Err(Trouble::refused("refused", refusal.message).into()),
+        }
+    }
+
+    /// Starts the agent of a session again that ended with an earlier daemon.
+    pub(super) async fn wake(&self, session: &str) -> anyhow::Result<()> {
+        let Some(summary) = self.summary(session) else { return Ok(()) };
+        if summary.status == SessionStatus::Exited {
+            let begin = Begin {
+                cwd: summary.cwd.clone().unwrap_or_default(),
+                driver: summary.driver,
+                mode: self.kept(session).and_then(|kept| kept.given.mode),
+                model: summary.model.clone(),
+                resume: Some(session.to_owned()),
+                ..Begin::default()
+            };
+            self.hub().begin(begin, &pollux()).await?;
+        }
+        lock(&self.inner.alive).insert(session.to_owned());
+        Ok(())
+    }
+
+    /// Takes a job back. Its worker is stopped, unless it is to stay.
+    pub async fn cancel(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
+        let mut job = self.job(caller, id).await?;
+        if job.state.is_final() {
+            let message = format!("the job has ended: {}", job.state.word());
+            return Err(Trouble::refused("job_ended", message).into());
+        }
+        let why = format!("taken back by {}", caller.by(self).name);
+        self.becomes(&mut job, State::Cancelled, Some(why)).await?;
+        if job.inner.keep
+            && let Some(worker) = &job.worker
+        {
+            let id = format!("interrupt-{}", job.id);
+            drop(self.command(worker, id, pollux(), Command::Interrupt).await?);
+        }
+        Ok(job)
+    }
+
+    /// Goes on with a job that has paused.
+    pub async fn go_on(&self, caller: &Caller, id: &str, more: &More) -> anyhow::Result<Job> {
+        let mut job = self.job(caller, id).await?;
+        if job.state != State::Paused {
+            let message = format!("the job has not paused: {}", job.state.word());
+            return Err(Trouble::refused("not_paused", message).into());
+        }
+        if let Some(worker) = &job.worker {
+            let no = self.hub().feed(worker)?.0;
+            let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
+            job.budget.tokens =
+                job.budget.tokens.map(|_| spent + more.tokens.unwrap_or(u64::MAX / 2));
+        }
+        job.budget.seconds = more.seconds.or(job.budget.seconds);
+        self.prompt(&mut job, "You may go on with your work now. Go on where you stopped.").await?;
+        self.becomes(&mut job, State::Working, None).await?;
+        self.inner.news.notify_one();
+        Ok(job)
+    }
+}
+
+/// Pollux itself.
+pub(super) fn pollux() -> By {
+    By { name: "pollux".into(), remote: false }
+}
+
+/// The id of the command that brought the prompt of a job.
+fn prompt_id(job: &Job) -> String {
+    match job.inner.prompts {
+        0 => format!("job-{}-prompt", job.id),
+        n => format!("job-{}-prompt-{n}", job.id),
+    }
+}
+
+fn rules(job: &Job) -> Rules {
+    Rules {
+        state: job.state,
+        since: job.inner.since.unwrap_or(job.created_at),
+        deadline: job.inner.deadline,
+        budget: job.budget,
+    }
+}
+
+/// True where the turn of a job cannot have ended: its worker works, and on nothing else.
+fn is_busy(summary: &Summary, job: &Job) -> bool {
+    let works = matches!(
+        summary.status,
+        SessionStatus::Working | SessionStatus::Waiting | SessionStatus::Starting
+    );
+    let other = summary.sending.as_ref().is_some_and(|sending| sending.id != prompt_id(job));
+    works && !other
+}
+
+fn seen(summary: &Summary, job: &Job, turn: Option<Ended>, tokens: u64) -> Seen {
+    let idle = matches!(summary.status, SessionStatus::Idle | SessionStatus::Error);
+    let own = prompt_id(job);
+    let lies = summary.queue.iter().any(|queued| queued.id == own);
+    Seen {
+        status: summary.status,
+        turn,
+        stuck: turn.is_none() && idle && summary.held && lies,
+        asks: !summary.questions.is_empty(),
+        tokens,
+    }
+}
+
+/// True where a reply says that it was done.
+pub(super) fn is_done(reply: &Reply) -> bool {
+    matches!(reply, Reply::Done(Done::Sent | Done::Queued { .. }))
+}

@@ -1,0 +1,289 @@
+//! Giving work: a profile becomes an agent, a message becomes a job.
+
+use super::tree::{self, Tree};
+use super::{Caller, Kept, Teams, lock, nobody, rows};
+use crate::api::team::{Give, Inner, Job, Launch};
+use crate::api::{Begin, Driver, Summary};
+use crate::team::given::{Rights, given};
+use crate::team::job::{Kind, State};
+use crate::team::profile::Profile;
+use crate::trouble::Trouble;
+use jiff::SignedDuration;
+use pollux_agent::model::Mode;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What is to be started.
+struct Start<'s> {
+    name: String,
+    client_id: String,
+    profile: &'s Profile,
+    cwd: PathBuf,
+    prompt: Option<String>,
+    mode: Option<Mode>,
+    model: Option<String>,
+    driver: Option<Driver>,
+    tree: Option<Tree>,
+}
+
+/// A place in a team, until its worker is there.
+struct Birth {
+    teams: Teams,
+    team: Option<String>,
+}
+
+impl Drop for Birth {
+    fn drop(&mut self) {
+        if let Some(team) = &self.team
+            && let Some(births) = lock(&self.teams.inner.births).get_mut(team)
+        {
+            *births = births.saturating_sub(1);
+        }
+    }
+}
+
+impl Teams {
+    /// Starts an agent that works for a person.
+    pub async fn launch(&self, caller: &Caller, launch: Launch) -> anyhow::Result<Arc<Summary>> {
+        let profile = self.store().find(&launch.profile)?;
+        let start = Start {
+            name: self.new_name(&profile.name),
+            client_id: launch.client_id.unwrap_or_else(new_id),
+            profile: &profile,
+            cwd: self.place(caller, Some(&launch.cwd))?,
+            prompt: launch.prompt,
+            mode: launch.mode,
+            model: launch.model,
+            driver: launch.driver,
+            tree: None,
+        };
+        let birth = self.birth(caller)?;
+        let session = self.start(caller, start).await?;
+        drop(birth);
+        Ok(self.hub().feed(&session)?.1.summary())
+    }
+
+    /// Gives a job. It is written down before anything is started for it.
+    pub async fn give(&self, caller: &Caller, give: Give) -> anyhow::Result<Job> {
+        if let Some(client) = give.client_id.clone() {
+            let read = move |connection: &_| rows::given_before(connection, &client);
+            if let Some(job) = self.hub().log().read(read).await? {
+                return Ok(job);
+            }
+        }
+        if give.message.trim().is_empty() {
+            return Err(Trouble::refused("no_message", "there is nothing to be done").into());
+        }
+        let profile = self.store().find(&give.profile)?;
+        let cwd = self.place(caller, give.cwd.as_deref())?;
+        let birth = self.birth(caller)?;
+        let now = self.now();
+        let deadline = give.timeout.and_then(|seconds| {
+            let seconds = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
+            now.saturating_add(seconds).ok()
+        });
+        let job = Job {
+            id: new_id(),
+            kind: give.kind,
+            caller: caller.session().map(str::to_owned),
+            worker: None,
+            name: self.new_name(&profile.name),
+            profile: profile.name.clone(),
+            prompt: give.message,
+            state: State::Starting,
+            why: None,
+            question: None,
+            result: None,
+            budget: self.inner.settings.limits.budget(give.budget),
+            created_at: now,
+            ended_at: None,
+            inner: Inner {
+                since: Some(now),
+                deadline,
+                keep: give.keep.unwrap_or(give.kind == Kind::Assign),
+                worktree: give.worktree,
+                cwd: Some(cwd),
+                driver: give.driver,
+                ..Inner::default()
+            },
+        };
+        let (row, client) = (job.clone(), give.client_id);
+        let written = move |connection: &_| rows::save_job(connection, &row, client.as_deref());
+        self.hub().log().write(written).await?;
+        lock(&self.inner.jobs).insert(job.id.clone(), watch::channel(job.clone()).0);
+        let job = self.begin(caller, job).await;
+        drop(birth);
+        job
+    }
+
+    /// Starts the worker of a job. What goes wrong ends the job, and is told.
+    pub(super) async fn begin(&self, caller: &Caller, mut job: Job) -> anyhow::Result<Job> {
+        let started = self.worker(caller, &job).await;
+        match started {
+            Ok(worker) => job.worker = Some(worker),
+            Err(error) => {
+                job.state = State::Failed;
+                job.why = Some(format!("{error:#}"));
+                job.ended_at = Some(self.now());
+            }
+        }
+        self.keep(&job).await?;
+        match started_or(&job) {
+            Some(trouble) => Err(trouble.into()),
+            None => {
+                self.inner.news.notify_one();
+                Ok(job)
+            }
+        }
+    }
+
+    async fn worker(&self, caller: &Caller, job: &Job) -> anyhow::Result<String> {
+        let profile = self.store().find(&job.profile)?;
+        let of = job.inner.cwd.clone().unwrap_or_default();
+        let tree = match job.inner.worktree {
+            None => None,
+            Some(_) => {
+                let path = self.inner.settings.trees.join(&job.name);
+                std::fs::create_dir_all(&self.inner.settings.trees)?;
+                Some(tree::make(&of, path, &job.name).await.map_err(no_tree)?)
+            }
+        };
+        let start = Start {
+            name: job.name.clone(),
+            client_id: format!("job-{}", job.id),
+            profile: &profile,
+            cwd: tree.as_ref().map_or(of, |tree| tree.path.clone()),
+            prompt: Some(job.prompt.clone()),
+            mode: None,
+            model: None,
+            driver: job.inner.driver,
+            tree,
+        };
+        self.start(caller, start).await
+    }
+
+    async fn start(&self, caller: &Caller, start: Start<'_>) -> anyhow::Result<String> {
+        let rights: Option<Rights> = self.rights(caller)?;
+        let (mut given, mut mode) = given(start.profile, &start.name, rights.as_ref());
+        // A person says what he wants; an agent cannot.
+        if let (None, Some(wanted)) = (&rights, start.mode) {
+            mode = wanted;
+            given.mode = Some(wanted);
+        }
+        let begin = Begin {
+            client_id: Some(start.client_id),
+            cwd: start.cwd,
+            driver: Some(start.driver.or(start.profile.driver).unwrap_or(Driver::Acp)),
+            mode: Some(mode),
+            model: start.model.or_else(|| start.profile.model.clone()),
+            resume: None,
+            prompt: start.prompt,
+        };
+        let parent = match caller.session() {
+            Some(session) => Some(self.kept(session).ok_or_else(|| nobody(session))?),
+            None => None,
+        };
+        let by = caller.by(self);
+        let summary = self.hub().begin_given(begin, given.clone(), &by).await?;
+        let session = summary.id.clone();
+        let row = Kept {
+            name: start.name,
+            profile: given.profile.clone(),
+            team: parent.as_ref().map_or_else(|| session.clone(), |parent| parent.team.clone()),
+            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
+            parent: parent.map(|parent| parent.session),
+            given,
+            worktree: start.tree,
+            gone: false,
+            session,
+        };
+        let written = row.clone();
+        self.hub().log().write(move |connection| rows::add_member(connection, &written)).await?;
+        self.members().insert(summary.id.clone(), row);
+        lock(&self.inner.alive).insert(summary.id.clone());
+        Ok(summary.id.clone())
+    }
+
+    /// Takes a place in the caller's team, if there is one.
+    fn birth(&self, caller: &Caller) -> anyhow::Result<Birth> {
+        let Some(session) = caller.session() else {
+            return Ok(Birth { teams: self.clone(), team: None });
+        };
+        let own = self.kept(session).ok_or_else(|| nobody(session))?;
+        let living = {
+            let members = self.members();
+            let is = |kept: &&Kept| kept.team == own.team && kept.session != own.team && !kept.gone;
+            members.values().filter(is).count()
+        };
+        let mut births = lock(&self.inner.births);
+        let coming = births.entry(own.team.clone()).or_default();
+        if let Some(why) = self.inner.settings.limits.refuse(living + *coming, own.depth + 1) {
+            let hint = "stop an agent that is done, or do it yourself";
+            return Err(Trouble::refused("team_limit", why).hint(hint).into());
+        }
+        *coming += 1;
+        Ok(Birth { teams: self.clone(), team: Some(own.team) })
+    }
+
+    /// Where a worker works: where its caller does, or somewhere below.
+    fn place(&self, caller: &Caller, wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
+        let Some(session) = caller.session() else {
+            let wanted = wanted.ok_or_else(|| Trouble::refused("wrong_request", "where?"))?;
+            return Ok(wanted.canonicalize()?);
+        };
+        let own = self.summary(session).and_then(|summary| summary.cwd.clone());
+        let own = own.ok_or_else(|| nobody(session))?;
+        let Some(wanted) = wanted else { return Ok(own) };
+        let outside = || {
+            let message = format!("{} is not where you work", wanted.display());
+            Trouble::refused("outside_projects", message).hint("name a directory below your own")
+        };
+        let real = own.join(wanted).canonicalize().map_err(|_gone| outside())?;
+        if !real.starts_with(own.canonicalize()?) {
+            return Err(outside().into());
+        }
+        Ok(real)
+    }
+
+    fn new_name(&self, profile: &str) -> String {
+        loop {
+            let id = uuid::Uuid::new_v4().simple().to_string();
+            let name = format!("{profile}-{}", id.get(..4).unwrap_or(&id));
+            if !self.members().values().any(|kept| kept.name == name) {
+                return name;
+            }
+        }
+    }
+
+    /// Writes down what became of a job, and tells those who wait for it.
+    pub(super) async fn keep(&self, job: &Job) -> anyhow::Result<()> {
+        let row = job.clone();
+        self.hub().log().write(move |connection| rows::save_job(connection, &row, None)).await?;
+        let mut jobs = lock(&self.inner.jobs);
+        if let Some(tell) = jobs.get(&job.id) {
+            tell.send_replace(job.clone());
+            if job.state.is_final() {
+                jobs.remove(&job.id);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn started_or(job: &Job) -> Option<Trouble> {
+    if job.state != State::Failed {
+        return None;
+    }
+    let why = job.why.clone().unwrap_or_default();
+    Some(Trouble::refused("not_started", format!("the worker could not be started: {why}")))
+}
+
+fn no_tree(error: anyhow::Error) -> anyhow::Error {
+    let trouble = Trouble::refused("no_worktree", "there can be no worktree");
+    error.context(trouble.hint("a worktree needs a git repository with a commit"))
+}
+
+fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}

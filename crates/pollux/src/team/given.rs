@@ -1,0 +1,89 @@
+//! What one process is given, and no other: what it is told, what it may use, which servers it has.
+
+use super::profile::{Profile, Server};
+use super::tools::{Tools, lesser};
+use pollux_agent::model::Mode;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What one process is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// The profile that it comes from.
+    pub profile: String,
+    /// What it is told before all else.
+    pub system: String,
+    /// What it may use.
+    pub tools: Tools,
+    /// The servers of its profile.
+    #[serde(default)]
+    pub servers: BTreeMap<String, Server>,
+    /// The skills that it may load.
+    #[serde(default)]
+    pub skills: Vec<String>,
+    /// True where it may answer the questions of those who work for it.
+    #[serde(default)]
+    pub answers: bool,
+    /// True where it is an agent of a team, and so has our server.
+    #[serde(default)]
+    pub teams: bool,
+    /// The mode that it began in, which it has again when it is started again.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+}
+
+/// What a caller has, and so can pass on. None for a person, who has everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    /// What it may do without asking.
+    pub mode: Mode,
+    /// What it may use.
+    pub tools: Tools,
+    /// True where it may answer questions.
+    pub answers: bool,
+}
+
+/// What an agent of this profile is given by a caller, and the mode that it begins in.
+pub fn given(profile: &Profile, name: &str, caller: Option<&Rights>) -> (Given, Mode) {
+    let wanted = profile.mode.unwrap_or_default();
+    let (tools, mode, answers) = match caller {
+        None => (profile.tools.clone(), wanted, profile.answers),
+        Some(rights) => (
+            profile.tools.and(&rights.tools),
+            lesser(wanted, rights.mode),
+            profile.answers && rights.answers,
+        ),
+    };
+    let teams = tools.has("@pollux");
+    let given = Given {
+        profile: profile.name.clone(),
+        system: system(profile, name, teams),
+        tools,
+        servers: profile.servers.clone(),
+        skills: profile.skills.clone(),
+        answers,
+        teams,
+        mode: Some(mode),
+    };
+    (given, mode)
+}
+
+/// What it is told: the profile's own words, and the little that every agent of a team needs to know.
+fn system(profile: &Profile, name: &str, teams: bool) -> String {
+    let mut text = profile.prompt.clone();
+    text.push_str(
+        "\n\n# How you work\n\nYou are an agent in Gemini CLI and act through its tools, in the project's own directory. Look before \
+         you change anything, keep to the ways of the project, and never claim what you have not seen. The last message of your \
+         turn is your answer.\n",
+    );
+    if teams {
+        text.push_str("\n# Your team\n\nYou are `");
+        text.push_str(name);
+        text.push_str(
+            "`, one agent of a team. The tools of the server `pollux` hand work to others (`handoff` waits for the answer, `assign` \
+             does not), send messages and say who there is. What others send you comes as a prompt that begins with `[`. Results of \
+             what you assigned come to you by themselves: do not wait for them in a loop.\n",
+        );
+    }
+    text
+}

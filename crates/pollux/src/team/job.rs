@@ -1,0 +1,296 @@
+//! The life of a job: what is seen of its worker goes in, what becomes of it comes out. Pure.
+
+use super::limits::Budget;
+use jiff::{SignedDuration, Timestamp};
+use pollux_agent::model::SessionStatus;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+use utoipa::ToSchema;
+
+/// How a job was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[ts(rename = "JobKind")]
+pub enum Kind {
+    /// Its caller waits for it.
+    Handoff,
+    /// Its caller goes on, and finds the answer in its inbox.
+    Assign,
+}
+
+/// Where a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[ts(rename = "JobState")]
+pub enum State {
+    /// Its worker is being started.
+    Starting,
+    /// Its worker works.
+    Working,
+    /// Its worker waits for a person.
+    Waiting,
+    /// It has used up what it may take, and waits for a person.
+    Paused,
+    /// It is done.
+    Done,
+    /// It failed.
+    Failed,
+    /// It took longer than its caller wanted to wait. Its worker goes on.
+    TimedOut,
+    /// Somebody took it back.
+    Cancelled,
+}
+
+impl State {
+    /// True where nothing more will come.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
+    }
+
+    /// True where whoever waits for it is told now.
+    pub fn is_told(self) -> bool {
+        !matches!(self, Self::Starting | Self::Working)
+    }
+
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::Waiting => "waiting",
+            Self::Paused => "paused",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What counts for the rules of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    /// Where it is.
+    pub state: State,
+    /// Since when its worker has been at it, pauses apart.
+    pub since: Timestamp,
+    /// When its caller no longer waits.
+    pub deadline: Option<Timestamp>,
+    /// What it may take.
+    pub budget: Budget,
+}
+
+/// What is seen of a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// What it does.
+    pub status: SessionStatus,
+    /// How the turn ended that it was given; none while it works on it, or has not begun.
+    pub turn: Option<Ended>,
+    /// True where the prompt lies in the queue of an agent that does not take it.
+    pub stuck: bool,
+    /// True where a question is open.
+    pub asks: bool,
+    /// What it has taken.
+    pub tokens: u64,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The agent had nothing more to say.
+    Well,
+    /// Somebody stopped it.
+    Stopped,
+    /// It failed.
+    Badly,
+}
+
+/// What becomes of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// It is somewhere else now.
+    Become(State, Option<String>),
+    /// Its worker is to be stopped: it has used up what it may take.
+    Pause(String),
+}
+
+/// What is to be done about a job, if anything.
+pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
+    if job.state.is_final() {
+        return None;
+    }
+    let become_ =
+        |state, why: &str| Some(Step::Become(state, (!why.is_empty()).then(|| why.into())));
+    match seen.turn {
+        Some(Ended::Well) => return become_(State::Done, ""),
+        Some(Ended::Badly) => return become_(State::Failed, "its turn failed"),
+        // A job that pauses was stopped by us.
+        Some(Ended::Stopped) if job.state != State::Paused => {
+            return become_(State::Cancelled, "somebody stopped its worker");
+        }
+        _ => {}
+    }
+    if seen.status == SessionStatus::Exited {
+        return become_(State::Failed, "its worker is gone");
+    }
+    if job.state == State::Paused {
+        return None;
+    }
+    if seen.stuck {
+        return become_(State::Failed, "the prompt did not reach its worker");
+    }
+    if job.state == State::TimedOut {
+        return None;
+    }
+    if job.deadline.is_some_and(|deadline| now >= deadline) {
+        return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
+    }
+    if let Some(why) = over(job, seen, now) {
+        return Some(Step::Pause(why));
+    }
+    let is = match (seen.asks, seen.status) {
+        (true, _) => State::Waiting,
+        (false, SessionStatus::Starting) => State::Starting,
+        (false, _) => State::Working,
+    };
+    // A worker that works does not go back to its start.
+    let back = is == State::Starting && job.state != State::Starting;
+    (is != job.state && !back).then_some(Step::Become(is, None))
+}
+
+fn over(job: &Rules, seen: &Seen, now: Timestamp) -> Option<String> {
+    if let Some(most) = job.budget.tokens.filter(|most| seen.tokens >= *most) {
+        return Some(format!("it has taken {} tokens of {most}", seen.tokens));
+    }
+    let seconds = job.budget.seconds?;
+    let worked = now.duration_since(job.since);
+    let most = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
+    (worked >= most && seen.status == SessionStatus::Working)
+        .then(|| format!("it has worked for {seconds} s"))
+}
+
+/// When time alone changes something, if ever.
+pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
+    if job.state.is_final() || matches!(job.state, State::Paused | State::TimedOut) {
+        return None;
+    }
+    let budget = job.budget.seconds.and_then(|seconds| {
+        let most = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
+        job.since.saturating_add(most).ok()
+    });
+    job.deadline.into_iter().chain(budget).min()
+}
+
+/// True where a caller is to be written to: it does not wait, and would hear of it in no other way.
+pub fn is_written(kind: Kind, caller_is_agent: bool, attended: bool) -> bool {
+    match kind {
+        Kind::Assign => !attended,
+        Kind::Handoff => caller_is_agent && !attended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};
+    use jiff::{SignedDuration, Timestamp};
+    use proptest::prelude::*;
+
+    fn now() -> Timestamp {
+        "2026-11-15T12:00:00Z".parse().unwrap()
+    }
+
+    fn job(state: State) -> Rules {
+        Rules { state, since: now(), deadline: None, budget: Budget::default() }
+    }
+
+    fn seen(status: SessionStatus) -> Seen {
+        Seen { status, turn: None, stuck: false, asks: false, tokens: 0 }
+    }
+
+    #[test]
+    fn a_worker_that_asks_is_told_of_at_once_and_goes_on_when_it_was_answered() {
+        let asks = Seen { asks: true, ..seen(SessionStatus::Waiting) };
+        assert_eq!(
+            step(&job(State::Working), &asks, now()),
+            Some(Step::Become(State::Waiting, None))
+        );
+        let works = seen(SessionStatus::Working);
+        assert_eq!(
+            step(&job(State::Waiting), &works, now()),
+            Some(Step::Become(State::Working, None))
+        );
+    }
+
+    #[test]
+    fn a_job_at_its_budget_pauses_and_the_turn_that_was_stopped_is_not_its_end() {
+        let mut rules = job(State::Working);
+        rules.budget.tokens = Some(100);
+        let much = Seen { tokens: 100, ..seen(SessionStatus::Working) };
+        assert!(matches!(step(&rules, &much, now()), Some(Step::Pause(_))));
+        rules.state = State::Paused;
+        let stopped = Seen { turn: Some(Ended::Stopped), ..seen(SessionStatus::Idle) };
+        assert_eq!(step(&rules, &stopped, now()), None);
+    }
+
+    #[test]
+    fn what_comes_after_the_time_is_over_is_not_lost() {
+        let mut rules = job(State::Working);
+        rules.deadline = Some(now());
+        let works = seen(SessionStatus::Working);
+        let Some(Step::Become(State::TimedOut, _)) = step(&rules, &works, now()) else {
+            panic!("it is over")
+        };
+        rules.state = State::TimedOut;
+        assert_eq!(wakes_at(&rules), None);
+        let done = Seen { turn: Some(Ended::Well), ..seen(SessionStatus::Idle) };
+        assert_eq!(step(&rules, &done, now()), Some(Step::Become(State::Done, None)));
+    }
+
+    fn any_seen() -> impl Strategy<Value = Seen> {
+        let status = prop::sample::select(vec![
+            SessionStatus::Starting,
+            SessionStatus::Idle,
+            SessionStatus::Working,
+            SessionStatus::Waiting,
+            SessionStatus::Exited,
+        ]);
+        let turn =
+            prop::option::of(prop::sample::select(vec![Ended::Well, Ended::Stopped, Ended::Badly]));
+        (status, turn, any::<bool>(), any::<bool>(), 0_u64..200).prop_map(
+            |(status, turn, stuck, asks, tokens)| Seen { status, turn, stuck, asks, tokens },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_seen_a_job_ends_once_and_settles(
+            all in prop::collection::vec((any_seen(), 0_i64..50), 1..40),
+            tokens in prop::option::of(1_u64..150), deadline in prop::option::of(0_i64..500)
+        ) {
+            let mut rules = job(State::Starting);
+            rules.budget.tokens = tokens;
+            rules.deadline = deadline.map(|after| now() + SignedDuration::from_secs(after));
+            let (mut at, mut ends) = (now(), 0);
+            for (seen, later) in all {
+                at += SignedDuration::from_secs(later);
+                let was_final = rules.state.is_final();
+                match step(&rules, &seen, at) {
+                    None => {}
+                    Some(Step::Pause(_)) => rules.state = State::Paused,
+                    Some(Step::Become(state, _)) => {
+                        prop_assert!(!was_final, "what has ended has ended");
+                        prop_assert_ne!(state, rules.state, "a step leads somewhere");
+                        rules.state = state;
+                        ends += usize::from(state.is_final());
+                    }
+                }
+                // Seen once more, nothing is left to be done but to pause or to wait.
+                if let Some(Step::Become(state, _)) = step(&rules, &seen, at) {
+                    prop_assert!(state.is_final() || state == State::TimedOut || !rules.state.is_told());
+                }
+            }
+            prop_assert!(ends <= 1);
+        }
+    }
+}

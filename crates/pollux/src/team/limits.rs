@@ -1,0 +1,96 @@
+//! How far a team may grow, and how much one job may take. Pure.
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+/// What a team may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many agents of one team may live at once, the first one apart.
+    pub workers: usize,
+    /// How many levels there may be below the first one.
+    pub depth: u32,
+    /// How many tokens one job may take before it pauses.
+    pub tokens: Option<u64>,
+    /// How long one job may work before it pauses.
+    pub time: Option<SignedDuration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { workers: 64, depth: 4, tokens: None, time: Some(SignedDuration::from_hours(4)) }
+    }
+}
+
+/// What one job may take. What is not said is the daemon's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// So many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// So many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+impl Limits {
+    /// Why there may be no further worker; nothing where there may.
+    pub fn refuse(&self, living: usize, depth: u32) -> Option<String> {
+        if depth > self.depth {
+            return Some(format!(
+                "this would be level {depth} of the team, and there may be {}",
+                self.depth
+            ));
+        }
+        if living >= self.workers {
+            return Some(format!("{living} agents work in this team already, and no more may"));
+        }
+        None
+    }
+
+    /// The budget of a job: what was asked for, at most what there is.
+    pub fn budget(&self, asked: Budget) -> Budget {
+        let own_seconds = self.time.and_then(|time| u64::try_from(time.as_secs()).ok());
+        Budget {
+            tokens: least(asked.tokens, self.tokens),
+            seconds: least(asked.seconds, own_seconds),
+        }
+    }
+}
+
+fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, Limits};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_team_that_grows_only_where_it_is_not_refused_never_outgrows_its_limits(
+            workers in 0_usize..9, depth in 0_u32..5, births in prop::collection::vec(0_u32..7, 0..40)
+        ) {
+            let limits = Limits { workers, depth, ..Limits::default() };
+            let mut living = Vec::new();
+            for level in births {
+                if limits.refuse(living.len(), level).is_none() {
+                    living.push(level);
+                }
+            }
+            prop_assert!(living.len() <= workers);
+            prop_assert!(living.iter().all(|level| *level <= depth));
+        }
+
+        #[test]
+        fn nobody_gets_a_greater_budget_by_asking(own in prop::option::of(0_u64..99), asked in prop::option::of(0_u64..99)) {
+            let limits = Limits { tokens: own, ..Limits::default() };
+            let budget = limits.budget(Budget { tokens: asked, seconds: None });
+            prop_assert!(own.is_none() || budget.tokens <= own);
+        }
+    }
+}

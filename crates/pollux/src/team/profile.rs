@@ -1,0 +1,411 @@
+//! A profile: markdown with YAML in front. What is in front says what the agent is given, the rest is what it is told.
+
+use super::tools::{self, CAO_SERVER, OWN_SERVER, Tools};
+use crate::api::Driver;
+use pollux_agent::model::Mode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+/// A profile longer than this is none.
+pub const LONGEST: usize = 256 << 10;
+
+/// What an agent is, and what it is given.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// What it is for, in one line.
+    pub description: String,
+    /// How it is driven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it may do without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// What it is among others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// What it may use.
+    pub tools: Tools,
+    /// The MCP servers that it gets.
+    pub servers: BTreeMap<String, Server>,
+    /// The skills that it may load, with `*` for any letters.
+    pub skills: Vec<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// True where it may answer the questions of those who work for it.
+    pub answers: bool,
+    /// What it is told.
+    pub prompt: String,
+    /// What was in front and is not used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// An MCP server of a profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Server {
+    /// At an address.
+    Remote {
+        /// Where.
+        url: String,
+        /// `sse`, or else `http`.
+        #[serde(default, rename = "type")]
+        transport: Option<String>,
+        /// What is sent with each request.
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+    },
+    /// A program.
+    Program {
+        /// Which.
+        command: String,
+        /// Its arguments.
+        #[serde(default)]
+        args: Vec<String>,
+        /// Its variables.
+        #[serde(default)]
+        env: BTreeMap<String, String>,
+    },
+}
+
+/// Why a text is no profile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Wrong(pub String);
+
+/// True for a name that is a plain word: no path, nothing hidden.
+pub fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(plain)
+}
+
+/// Fields that CAO's profiles have and that mean nothing to Gemini CLI.
+const UNUSED: &[&str] = &[
+    "toolAliases",
+    "toolsSettings",
+    "resources",
+    "hooks",
+    "useLegacyMcpJson",
+    "capabilities",
+    "container",
+    "provider_init_timeout",
+    "permissionMode",
+    "native_agent",
+    "codexProfile",
+    "codexConfig",
+    "claudeConfig",
+    "hermesProfile",
+    "grokNativeWorkflows",
+    "engine",
+    "version",
+];
+
+impl Profile {
+    /// Reads a profile. `name` is that of its file, for one that does not say; `fill` knows the values of variables.
+    pub fn read(
+        text: &str,
+        name: &str,
+        fill: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Wrong> {
+        if text.len() > LONGEST {
+            return Err(Wrong(format!("it is longer than {} KB", LONGEST >> 10)));
+        }
+        let (front, body) = halves(text)?;
+        let mut fields: Map<String, Value> = match front {
+            Some(front) => serde_saphyr::from_str(front)
+                .map_err(|error| Wrong(format!("the front matter is not YAML: {error}")))?,
+            None => Map::new(),
+        };
+        let mut notes = Vec::new();
+        for value in fields.values_mut() {
+            fill_in(value, fill, &mut notes);
+        }
+        let mut body = Value::from(body.trim());
+        fill_in(&mut body, fill, &mut notes);
+        let body = body.as_str().unwrap_or_default().to_owned();
+        let mut fields = Fields { fields, notes };
+        let profile = fields.profile(name, body)?;
+        Ok(Self { notes: fields.rest(), ..profile })
+    }
+
+    /// True where it fits what is looked for: each word is in its name, description, role or tags.
+    pub fn fits(&self, query: &str) -> bool {
+        let about = format!(
+            "{} {} {} {}",
+            self.name,
+            self.description,
+            self.role.as_deref().unwrap_or_default(),
+            self.tags.join(" ")
+        );
+        let about = about.to_lowercase();
+        query.to_lowercase().split_whitespace().all(|word| about.contains(word))
+    }
+}
+
+/// The front and the rest.
+fn halves(text: &str) -> Result<(Option<&str>, &str), Wrong> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+        return Ok((None, text));
+    };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            let (front, body) = (rest.get(..at), rest.get(at + line.len()..));
+            return Ok((front, body.unwrap_or_default()));
+        }
+        at += line.len();
+    }
+    Err(Wrong("the front matter has no end: a line `---` is missing".into()))
+}
+
+/// Puts values in the place of `${NAME}`. What has no value stays, and that is noted.
+fn fill_in(value: &mut Value, fill: &dyn Fn(&str) -> Option<String>, notes: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.contains("${") => *text = filled(text, fill, notes),
+        Value::Array(all) => all.iter_mut().for_each(|value| fill_in(value, fill, notes)),
+        Value::Object(all) => all.values_mut().for_each(|value| fill_in(value, fill, notes)),
+        _ => {}
+    }
+}
+
+fn filled(text: &str, fill: &dyn Fn(&str) -> Option<String>, notes: &mut Vec<String>) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let name = after.split_once('}').map(|(name, _)| name).filter(|name| is_variable(name));
+        let Some(name) = name else {
+            out.push_str("${");
+            rest = after;
+            continue;
+        };
+        if let Some(value) = fill(name) {
+            out.push_str(&value);
+        } else {
+            notes.push(format!("`${{{name}}}` has no value"));
+            out.push_str("${");
+            out.push_str(name);
+            out.push('}');
+        }
+        rest = after.get(name.len() + 1..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// What is in front, while it is used up.
+struct Fields {
+    fields: Map<String, Value>,
+    notes: Vec<String>,
+}
+
+impl Fields {
+    fn profile(&mut self, file: &str, prompt: String) -> Result<Profile, Wrong> {
+        let name = self.text("name")?.unwrap_or_else(|| file.to_owned());
+        if !is_name(&name) {
+            return Err(Wrong(format!(
+                "`{name}` is no name: letters, digits, `-` and `_`, at most {LONGEST_NAME}"
+            )));
+        }
+        let description = self.text("description")?.unwrap_or_default();
+        for agent in [self.text("agent")?, self.text("provider")?].into_iter().flatten() {
+            if !matches!(agent.as_str(), "gemini" | "gemini_cli" | "gemini-cli") {
+                self.notes.push(format!("`{agent}` is not there: Gemini CLI takes its place"));
+            }
+        }
+        let mode = match self.text("mode")? {
+            None => None,
+            Some(mode) => Some(
+                Mode::named(&mode).ok_or_else(|| Wrong(format!("there is no mode `{mode}`")))?,
+            ),
+        };
+        let role = self.text("role")?;
+        let tools = self.tools(role.as_deref())?;
+        let servers = self.servers()?;
+        // What CAO's own field for it holds stands before what is said in the body.
+        let more = self.text("prompt")?.filter(|more| !more.trim().is_empty());
+        let prompt = more.into_iter().chain(Some(prompt)).collect::<Vec<_>>().join("\n\n");
+        Ok(Profile {
+            name,
+            description,
+            driver: self.driver()?,
+            model: self.text("model")?,
+            mode,
+            role,
+            tools,
+            servers,
+            skills: self.words("skills")?.unwrap_or_default(),
+            tags: self.words("tags")?.unwrap_or_default(),
+            answers: self.flag("answers")?,
+            prompt: prompt.trim().to_owned(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn tools(&mut self, role: Option<&str>) -> Result<Tools, Wrong> {
+        let (tools, allowed) = (self.words("tools")?, self.words("allowedTools")?);
+        let by_role = role.and_then(tools::of_role);
+        let words = allowed.or(tools);
+        Ok(match words {
+            Some(words) => Tools::named(words.iter().map(String::as_str)),
+            None => by_role.unwrap_or_default(),
+        })
+    }
+
+    fn driver(&mut self) -> Result<Option<Driver>, Wrong> {
+        let Some(word) = self.text("driver")? else { return Ok(None) };
+        let read = serde_json::from_value(Value::from(word.clone()));
+        read.map(Some).map_err(|_error| Wrong(format!("there is no driver `{word}`")))
+    }
+
+    fn servers(&mut self) -> Result<BTreeMap<String, Server>, Wrong> {
+        let Some(value) = self.fields.remove("mcpServers") else { return Ok(BTreeMap::new()) };
+        let all: Map<String, Value> = match value {
+            Value::Null => Map::new(),
+            Value::Object(all) => all,
+            _ => return Err(Wrong("`mcpServers` is no list of servers by name".into())),
+        };
+        let mut servers = BTreeMap::new();
+        for (name, value) in all {
+            // Pollux is that server.
+            if name == CAO_SERVER || name == OWN_SERVER {
+                continue;
+            }
+            if !is_name(&name) {
+                return Err(Wrong(format!("`{name}` is no name of a server")));
+            }
+            let server = serde_json::from_value(value).map_err(|_error| {
+                Wrong(format!("the server `{name}` needs a `command` or a `url`"))
+            })?;
+            servers.insert(name, server);
+        }
+        Ok(servers)
+    }
+
+    fn text(&mut self, name: &str) -> Result<Option<String>, Wrong> {
+        match self.fields.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(other.to_string())),
+            Some(_) => Err(Wrong(format!("`{name}` is no text"))),
+        }
+    }
+
+    fn flag(&mut self, name: &str) -> Result<bool, Wrong> {
+        match self.fields.remove(name) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(Wrong(format!("`{name}` is neither true nor false"))),
+        }
+    }
+
+    fn words(&mut self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
+        let wrong = || Wrong(format!("`{name}` is no list of words"));
+        let all = match self.fields.remove(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(word)) => return Ok(Some(vec![word])),
+            Some(Value::Array(all)) => all,
+            Some(_) => return Err(wrong()),
+        };
+        let word = |value: Value| value.as_str().map(str::to_owned).ok_or_else(wrong);
+        all.into_iter().map(word).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// What was noted, and the names of what nobody asked for.
+    fn rest(self) -> Vec<String> {
+        let mut notes = self.notes;
+        for name in self.fields.keys() {
+            notes.push(if UNUSED.contains(&name.as_str()) {
+                format!("`{name}` means nothing to Gemini CLI")
+            } else {
+                format!("`{name}` is not known")
+            });
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Profile, Server, is_name};
+    use crate::team::tools::Tools;
+    use pollux_agent::model::Mode;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<Profile, super::Wrong> {
+        let fill = |name: &str| (name == "WHERE").then(|| "here".to_owned());
+        Profile::read(text, "file_name", &fill)
+    }
+
+    #[test]
+    fn a_profile_that_was_written_for_cao_works_unchanged() {
+        let text = include_str!("../../tests/it/fixtures/code_supervisor.md");
+        let profile = read(text).unwrap();
+        assert_eq!((profile.name.as_str(), profile.notes.len()), ("code_supervisor", 0));
+        assert!(profile.servers.is_empty(), "Pollux is that server: {:?}", profile.servers);
+        assert!(profile.tools.has("@pollux") && profile.tools.has("read_file"));
+        assert!(!profile.tools.has("write_file"));
+        assert!(profile.prompt.starts_with("# CODING SUPERVISOR"), "{}", profile.prompt);
+    }
+
+    #[test]
+    fn every_field_is_read_and_what_is_not_known_is_noted() {
+        let profile = read(
+            "---\nname: a\ndescription: b\nagent: gemini\ndriver: headless\nmodel: flash\nmode: auto-edit\n\
+             tools: [fs_read]\nskills: ['x-*']\ntags: [t]\nanswers: true\nmcpServers:\n  one: {command: c, args: [--in, '${WHERE}']}\n  \
+             two: {url: 'http://x', type: http}\nresources: []\nwhat: 1\n---\nDo ${THIS} ${WHERE}.\n",
+        )
+        .unwrap();
+        assert_eq!(profile.mode, Some(Mode::AutoEdit));
+        assert!(profile.answers && profile.tools != Tools::All);
+        let Some(Server::Program { args, .. }) = profile.servers.get("one") else {
+            panic!("{:?}", profile.servers)
+        };
+        assert_eq!(args[1], "here");
+        assert!(matches!(profile.servers.get("two"), Some(Server::Remote { .. })));
+        assert_eq!(profile.prompt, "Do ${THIS} here.");
+        assert_eq!(profile.notes.len(), 3, "{:?}", profile.notes);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, word) in [
+            ("---\nname: ../x\n---\n", "no name"),
+            ("---\nname: a\n", "no end"),
+            ("---\nname: [\n---\n", "YAML"),
+            ("---\nmode: wild\n---\n", "no mode"),
+            ("---\ntools: 5\n---\n", "no list"),
+            ("---\nmcpServers: {a: {}}\n---\n", "command"),
+        ] {
+            let wrong = read(text).unwrap_err();
+            assert!(wrong.0.contains(word), "{text}: {wrong}");
+        }
+        assert_eq!(read("just a prompt").unwrap().name, "file_name");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_fail_in_another_way(text in "(---\n)?[ -~\n]{0,200}(\n---\n)?.*") {
+            drop(read(&text));
+        }
+
+        #[test]
+        fn a_name_is_never_a_path(name in ".{0,70}") {
+            if is_name(&name) {
+                prop_assert!(!name.contains(['/', '.', '\\', ' ', '\0']));
+            }
+        }
+    }
+}

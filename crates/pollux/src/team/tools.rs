@@ -1,0 +1,205 @@
+//! What a profile's agent may use: names of our own, of CAO's profiles and of the agent's tools, as the agent's tools.
+
+use pollux_agent::model::Mode;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// What our own server is called in the agent's list of MCP servers.
+pub const OWN_SERVER: &str = "pollux";
+/// What it is called in profiles that were written for CAO.
+pub const CAO_SERVER: &str = "cao-mcp-server";
+
+const READS: &[&str] = &["read_file", "read_many_files"];
+const LISTS: &[&str] = &["list_directory", "glob", "grep_search", "search_file_content"];
+const WRITES: &[&str] = &["write_file", "replace"];
+const SHELL: &[&str] =
+    &["run_shell_command", "list_background_processes", "read_background_output"];
+const WEB: &[&str] = &["web_fetch", "google_web_search"];
+/// They change nothing, and are there whatever else is not.
+const HARMLESS: &[&str] = &["update_topic", "write_todos", "ask_user", "activate_skill"];
+const PLANNING: &[&str] = &["enter_plan_mode", "exit_plan_mode"];
+
+/// The tools that an agent may use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Tools {
+    /// All that there are.
+    #[default]
+    All,
+    /// These: tools by the agent's names, servers as `@name`.
+    Only(BTreeSet<String>),
+}
+
+impl Tools {
+    /// The tools that these words name. Words that name nothing known are taken for the agent's own names.
+    pub fn named<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
+        let mut only = BTreeSet::new();
+        for word in words {
+            let many: Vec<&str> = match word {
+                "*" | "@*" => return Self::All,
+                "fs_read" => [READS, LISTS].concat(),
+                "fs_list" => LISTS.to_vec(),
+                "fs_write" => WRITES.to_vec(),
+                "fs_*" => [READS, LISTS, WRITES].concat(),
+                "execute_bash" | "shell" => SHELL.to_vec(),
+                "web_fetch" | "web" => WEB.to_vec(),
+                "@builtin" => [HARMLESS, PLANNING].concat(),
+                "@cao-mcp-server" => vec!["@pollux"],
+                other => vec![other],
+            };
+            only.extend(many.into_iter().map(str::to_owned));
+        }
+        only.extend(HARMLESS.iter().map(|tool| (*tool).to_owned()));
+        Self::Only(only)
+    }
+
+    /// What both allow: nobody passes on more than he has.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::All, other) => other.clone(),
+            (own, Self::All) => own.clone(),
+            (Self::Only(own), Self::Only(other)) => {
+                Self::Only(own.intersection(other).cloned().collect())
+            }
+        }
+    }
+
+    /// True where a tool, or a server as `@name`, may be used.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(only) => only.contains(name),
+        }
+    }
+
+    /// The rules for the agent's policy engine. Ours is allowed; where not all is, the rest is refused by one rule for
+    /// everything, so that a tool of a later version is refused too.
+    pub fn policy(&self) -> String {
+        let mut text = String::new();
+        if self.has("@pollux") {
+            rule(&mut text, "*", Some(OWN_SERVER), ("allow", 900), &[]);
+        }
+        let Self::Only(only) = self else { return text };
+        for name in only {
+            if let Some(server) = name.strip_prefix('@') {
+                if server != OWN_SERVER {
+                    rule(&mut text, "*", Some(server), ("ask_user", 500), &["default", "autoEdit"]);
+                    rule(&mut text, "*", Some(server), ("allow", 500), &["yolo"]);
+                }
+                continue;
+            }
+            let changes = WRITES.contains(&name.as_str());
+            let runs = SHELL.first() == Some(&name.as_str()) || name == "web_fetch";
+            if changes {
+                rule(&mut text, name, None, ("ask_user", 500), &["default"]);
+                rule(&mut text, name, None, ("allow", 500), &["autoEdit", "yolo"]);
+            } else if runs {
+                rule(&mut text, name, None, ("ask_user", 500), &["default", "autoEdit"]);
+                rule(&mut text, name, None, ("allow", 500), &["yolo"]);
+            } else {
+                rule(&mut text, name, None, ("allow", 500), &[]);
+            }
+        }
+        rule(&mut text, "*", None, ("deny", 100), &[]);
+        text
+    }
+}
+
+fn rule(
+    text: &mut String,
+    tool: &str,
+    server: Option<&str>,
+    (decision, priority): (&str, u32),
+    modes: &[&str],
+) {
+    // Names are checked where a profile is read; a quoted string of TOML is one of JSON.
+    let quoted = |name: &str| serde_json::Value::from(name).to_string();
+    // Writing to a string does not fail.
+    let _written = writeln!(text, "[[rule]]\ntoolName = {}", quoted(tool));
+    if let Some(server) = server {
+        let _written = writeln!(text, "mcpName = {}", quoted(server));
+    }
+    let _written = writeln!(text, "decision = \"{decision}\"\npriority = {priority}");
+    if !modes.is_empty() {
+        let _written = writeln!(text, "modes = {}", serde_json::json!(modes));
+    }
+    text.push('\n');
+}
+
+/// What a role may, where a profile says nothing more.
+pub fn of_role(role: &str) -> Option<Tools> {
+    let words: &[&str] = match role {
+        "supervisor" => &["@pollux", "fs_read", "fs_list"],
+        "reviewer" => &["@builtin", "fs_read", "fs_list", "@pollux"],
+        "developer" => return Some(Tools::All),
+        _ => return None,
+    };
+    Some(Tools::named(words.iter().copied()))
+}
+
+/// How much a mode allows, in order.
+fn reach(mode: Mode) -> u8 {
+    match mode {
+        Mode::Plan => 0,
+        Mode::Default => 1,
+        Mode::AutoEdit => 2,
+        Mode::Yolo => 3,
+    }
+}
+
+/// The lesser of two modes: a worker asks wherever its caller would have to.
+pub fn lesser(one: Mode, other: Mode) -> Mode {
+    if reach(one) <= reach(other) { one } else { other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tools, lesser, of_role};
+    use pollux_agent::model::Mode;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_tool_that_nobody_has_thought_of_is_refused_where_tools_are_limited() {
+        let policy = of_role("supervisor").unwrap().policy();
+        assert!(policy.contains("decision = \"deny\""), "{policy}");
+        assert!(!policy.contains("run_shell_command"), "{policy}");
+        assert!(!Tools::All.policy().contains("deny"));
+    }
+
+    fn any_tools() -> impl Strategy<Value = Tools> {
+        let word = prop::sample::select(vec![
+            "fs_read",
+            "fs_write",
+            "execute_bash",
+            "web_fetch",
+            "@builtin",
+            "@pollux",
+            "glob",
+            "*",
+        ]);
+        prop::collection::vec(word, 0..5).prop_map(Tools::named)
+    }
+
+    fn any_mode() -> impl Strategy<Value = Mode> {
+        prop::sample::select(vec![Mode::Plan, Mode::Default, Mode::AutoEdit, Mode::Yolo])
+    }
+
+    proptest! {
+        #[test]
+        fn a_worker_never_has_a_tool_that_its_caller_has_not(a in any_tools(), b in any_tools()) {
+            let both = a.and(&b);
+            for tool in ["read_file", "write_file", "run_shell_command", "web_fetch", "@pollux"] {
+                prop_assert_eq!(both.has(tool), a.has(tool) && b.has(tool));
+            }
+        }
+
+        #[test]
+        fn the_lesser_mode_is_no_more_than_either(a in any_mode(), b in any_mode()) {
+            let less = lesser(a, b);
+            prop_assert_eq!(lesser(less, a), less);
+            prop_assert_eq!(lesser(b, less), less);
+        }
+    }
+}
