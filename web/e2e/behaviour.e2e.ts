@@ -106,6 +106,76 @@ describe("streaming", () => {
   });
 });
 
+describe("long texts", () => {
+  const output = Array.from({ length: 30_000 }, (_, n) => `line ${n}`).join("\n");
+  const answer = `The answer begins.\n\n${"Many words. ".repeat(2000)}\n\nThe answer ends.`;
+
+  function cut(player: Player): void {
+    const call = message("assistant", [
+      { type: "tool_use", id: "t1", name: "Bash", input: { command: "make all" } },
+      {
+        type: "tool_result",
+        tool_use_id: "t1",
+        content: output.slice(0, 4096),
+        is_error: false,
+        status: "success",
+      },
+    ]);
+    const said = text("assistant", answer.slice(0, 4096));
+    player.add(summary("s1", { title: "Long" }), [
+      text("user", "Go"),
+      { ...said, cut: [["/content/0/text", answer.length]] },
+      { ...call, cut: [["/content/1/content", output.length]] },
+    ]);
+    player.whole.set(`s1 ${call.seq} /message/content/1/content`, output);
+    player.whole.set(`s1 ${said.seq} /message/content/0/text`, answer);
+  }
+
+  test("a command's card shows the end of its output, its sheet too, and all of it on demand", async () => {
+    it = await stage(browser, cut);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    const card = page.locator(".card", { hasText: "make all" });
+    await card.getByText("line 29999").waitFor();
+    await card.click();
+    const shown = page.locator(".tool-output .output");
+    await shown.getByText("line 29999").waitFor();
+    expect(await shown.innerText()).not.toContain("line 17\n");
+    await page.getByRole("button", { name: /Show all of it \(\d+ KB\)/ }).click();
+    await until("all of it is there", async () => (await shown.innerText()).startsWith("line 0\nline 1\n"));
+    expect((await shown.innerText()).trimEnd()).toBe(output);
+  });
+
+  test("a long answer is there to its end", async () => {
+    it = await stage(browser, cut);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("The answer ends.").waitFor();
+  });
+
+  test("a long answer that streamed stands once when it is recorded with its beginning only", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "Go" });
+    for (let from = 0; from < answer.length; from += 2000)
+      player.emit("s1", grew(answer.slice(from, from + 2000)));
+    await page.getByText("The answer ends.").waitFor();
+    const recorded = text("assistant", answer.slice(0, 4096)).message;
+    const seq = (player.sessions.get("s1")?.summary.seq ?? 0) + 1;
+    player.whole.set(`s1 ${seq} /message/content/0/text`, answer);
+    player.emitCut("s1", [["/message/content/0/text", answer.length]], {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: recorded,
+    });
+    await page.locator(".said:not(.live)", { hasText: "The answer ends." }).waitFor();
+    expect(await page.locator(".said", { hasText: "The answer begins." }).count()).toBe(1);
+  });
+});
+
 describe("questions", () => {
   test("what is shown is what is released, and it is done only when the log says so", async () => {
     it = await stage(browser, scene);

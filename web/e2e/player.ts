@@ -38,6 +38,10 @@ export class Player {
   /** Answers to commands; the default is that all is done. */
   onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
   refuses = false;
+  /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
+  readonly whole = new Map<string, string>();
+  /** What the daemon says that it can do. */
+  features: string[] = [];
   readonly #server: Server;
   readonly #sockets = new Map<WebSocket, Set<string>>();
   readonly #root: string;
@@ -82,11 +86,22 @@ export class Player {
   }
 
   emit(id: string, ...events: Event[]): void {
+    this.emitCut(id, undefined, ...events);
+  }
+
+  /** Events whose texts were cut, at these places. */
+  emitCut(id: string, cut: Numbered["cut"], ...events: Event[]): void {
     const played = this.#played(id);
     const numbered = events.map((event): Numbered => {
       const seq = played.summary.seq + 1;
       played.summary = { ...played.summary, seq };
-      const one = { seq, epoch: played.summary.epoch, recorded_at: new Date().toISOString(), event };
+      const one = {
+        seq,
+        epoch: played.summary.epoch,
+        recorded_at: new Date().toISOString(),
+        event,
+        ...(cut ? { cut } : {}),
+      };
       played.events.push(one);
       return one;
     });
@@ -112,7 +127,7 @@ export class Player {
       type: "hello",
       pollux: "0.1.0",
       api: 1,
-      features: [],
+      features: this.features,
       heartbeat_seconds: 15,
       device: "Ada's phone",
       scopes: ["view", "prompt", "approve", "admin"],
@@ -200,8 +215,25 @@ export class Player {
     response.end(JSON.stringify(answer ?? { code: "refused", message: "not let in" }));
   }
 
+  /** As the daemon does it: bytes, in pieces of 64 KB. */
+  #piece(key: string, url: URL): unknown {
+    const text = this.whole.get(key);
+    if (text === undefined) return undefined;
+    const bytes = Buffer.from(text);
+    const offset = Number(url.searchParams.get("offset"));
+    const end = Math.min(offset + (64 << 10), bytes.length);
+    return {
+      text: bytes.subarray(offset, end).toString(),
+      offset,
+      bytes: bytes.length,
+      ...(end < bytes.length ? { next: end } : {}),
+    };
+  }
+
   #answer(path: string, url: URL): unknown {
     if (this.refuses) return undefined;
+    const piece = /^\/sessions\/([^/]+)\/events\/(\d+)$/.exec(path);
+    if (piece) return this.#piece(`${piece[1]} ${piece[2]} ${url.searchParams.get("path")}`, url);
     const of = /^\/sessions\/([^/]+)\/messages$/.exec(path)?.[1];
     if (of) {
       const before = Number(url.searchParams.get("before"));

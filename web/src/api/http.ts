@@ -63,6 +63,9 @@ function readProblem(text: string, status: number): Problem {
   return { code: "http", message: `The answer was ${status}` };
 }
 
+/** A piece of a long text: where it begins, how long the whole is, where the next one begins. */
+export type Piece = { text: string; offset: number; bytes: number; next?: number };
+
 const enc = encodeURIComponent;
 
 export const api = {
@@ -74,6 +77,9 @@ export const api = {
     ask<Messages>("GET", `/sessions/${enc(id)}/messages?before=${before}&limit=${limit}`),
   command: (id: string, commandId: string, command: Command) =>
     ask<Accepted>("POST", `/sessions/${enc(id)}/commands`, { id: commandId, command }),
+  /** A piece of a text that was cut, from a byte on. */
+  piece: (id: string, seq: number, pointer: string, offset: number) =>
+    ask<Piece>("GET", `/sessions/${enc(id)}/events/${seq}?path=${enc(pointer)}&offset=${offset}`),
   search: (words: string) => ask<Search>("GET", `/search?q=${enc(words)}&limit=50`),
   projects: () => ask<Projects>("GET", "/projects"),
   devices: () => ask<Devices>("GET", "/devices"),

@@ -12,6 +12,8 @@ import type {
   Summary,
 } from "../api/types";
 
+import type { Cut } from "./rows";
+
 /** Facts about a tool call that only events carry: what it means, when it began and ended. */
 export type ToolFacts = {
   name?: string;
@@ -19,6 +21,8 @@ export type ToolFacts = {
   meaning?: Meaning;
   status?: Status;
   output?: string;
+  /** The texts of its end that were cut. */
+  cuts?: readonly Cut[];
   startedAt?: number;
   /** The place of the last message when it began. */
   after?: number;

@@ -163,8 +163,8 @@ function fold(opened: Opened, numbered: Numbered): Opened {
   return {
     ...opened,
     messages,
-    live: foldLive(opened.live, event),
-    tools: foldTools(opened.tools, event, at, messages.at(-1)?.position ?? 0),
+    live: foldLive(opened.live, event, numbered.cut !== undefined),
+    tools: foldTools(opened.tools, numbered, at, messages.at(-1)?.position ?? 0),
     notes: withNotes(opened.notes, [
       ...(event.type === "turn_started" ? unrecorded(opened, at) : []),
       ...(note ? [note] : []),
@@ -220,7 +220,7 @@ function inMessage(place: string): string {
 
 function foldTools(
   tools: Readonly<Record<string, ToolFacts>>,
-  event: Event,
+  { event, seq, cut }: Numbered,
   at: number,
   after: number,
 ): Readonly<Record<string, ToolFacts>> {
@@ -238,6 +238,7 @@ function foldTools(
     ...(event.name === undefined ? {} : { name: event.name }),
     ...(event.meaning ? { meaning: event.meaning } : {}),
     ...(output ? { output } : {}),
+    ...(cut ? { cuts: cut.map(([pointer, bytes]) => ({ seq, pointer, bytes })) } : {}),
     // The first end is the moment; a later source only knows more about it.
     ...(known.endedAt === undefined ? { endedAt: at } : {}),
   };

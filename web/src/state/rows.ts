@@ -16,14 +16,25 @@ export type Tool = {
   meaning: Meaning | undefined;
   ms: number | undefined;
   startedAt: number | undefined;
-  /** The event and the place of a text that was cut, and how long the whole is. */
-  cut: { seq: number; pointer: string; bytes: number } | undefined;
+  /** Where its output is whole, and where its diff is, if they were cut. */
+  cut: Cut | undefined;
+  cutDiff: Cut | undefined;
 };
 
+/** The event and the place of a text that was cut, and how many bytes the whole has. */
+export type Cut = { seq: number; pointer: string; bytes: number };
+
 export type Row = { key: string } & (
-  | { kind: "prompt"; text: string; images: readonly ImageSource[]; at: number | null; live: boolean }
-  | { kind: "text"; text: string; live: boolean }
-  | { kind: "thinking"; text: string; live: boolean }
+  | {
+      kind: "prompt";
+      text: string;
+      images: readonly ImageSource[];
+      at: number | null;
+      live: boolean;
+      cut?: Cut;
+    }
+  | { kind: "text"; text: string; live: boolean; cut?: Cut }
+  | { kind: "thinking"; text: string; live: boolean; cut?: Cut }
   | { kind: "tool"; tool: Tool }
   | { kind: "explored"; tools: readonly Tool[] }
   | { kind: "system"; level: "info" | "warning" | "error"; text: string }
@@ -115,7 +126,7 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
   const id = message.id;
   // What no person wrote is not part of the conversation that a person reads.
   if (message.meta) return [];
-  if (message.role === "user") return userRows(message);
+  if (message.role === "user") return userRows(entry);
   const blocks = typeof message.content === "string" ? textBlocks(message.content) : message.content;
   if (message.role === "system") {
     const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
@@ -135,15 +146,17 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
     const key = `${id}.${at}`;
     switch (block.type) {
       case "text":
-        return block.text.trim() === "" ? [] : [{ key, kind: "text", text: block.text, live: false }];
-      case "thinking":
-        return [{ key, kind: "thinking", text: block.thinking, live: false }];
+        if (block.text.trim() === "") return [];
+        return [{ key, kind: "text", text: block.text, live: false, ...cutAt(entry, `/content/${at}/text`) }];
+      case "thinking": {
+        const cut = cutAt(entry, `/content/${at}/thinking`);
+        return [{ key, kind: "thinking", text: block.thinking, live: false, ...cut }];
+      }
       case "image":
         return [{ key, kind: "image", source: block.source }];
       case "tool_use": {
         const result = results.get(block.id);
-        const place = result ? `/content/${result.at}/content` : undefined;
-        const cut = entry.cut?.find(([pointer]) => place !== undefined && pointer.startsWith(place));
+        const { cut } = result ? cutAt(entry, `/content/${result.at}/content`) : {};
         const fact = tools[block.id];
         const tool: Tool = {
           id: block.id,
@@ -154,7 +167,7 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
           meaning: fact?.meaning,
           ms: took(fact),
           startedAt: fact?.startedAt,
-          cut: cut ? { seq: entry.seq, pointer: cut[0], bytes: cut[1] } : undefined,
+          ...cutsOf(fact, cut),
         };
         return [{ key: `t${block.id}`, kind: "tool", tool }];
       }
@@ -164,16 +177,33 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
   });
 }
 
+/** Where the whole is of a text at this place of a message, if it was cut. */
+function cutAt({ seq, cut }: Recorded, place: string): { cut?: Cut } {
+  const found = cut?.find(([pointer]) => pointer === place || pointer.startsWith(`${place}/`));
+  return found ? { cut: { seq, pointer: `/message${found[0]}`, bytes: found[1] } } : {};
+}
+
+/** What a command printed is shown as its meaning has it, everything else as the message has it. */
+function cutsOf(fact: ToolFacts | undefined, message: Cut | undefined) {
+  const at = (pointer: string) => fact?.cuts?.find((cut) => cut.pointer === pointer);
+  const meant = fact?.meaning?.kind === "command" && fact.meaning.output !== undefined;
+  const own = meant ? at("/meaning/output") : (message ?? at("/output") ?? at("/error"));
+  return { cut: own, cutDiff: at("/meaning/diff") };
+}
+
 function textBlocks(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text }];
 }
 
-function userRows(message: Message): readonly Row[] {
+function userRows(entry: Recorded): readonly Row[] {
+  const { message } = entry;
   const blocks = typeof message.content === "string" ? textBlocks(message.content) : message.content;
   const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
   const images = blocks.flatMap((block) => (block.type === "image" ? [block.source] : []));
   if (text.trim() === "" && images.length === 0) return [];
-  return [{ key: message.id, kind: "prompt", text, images, at: message.timestamp, live: false }];
+  const cut =
+    blocks.length === 1 ? cutAt(entry, typeof message.content === "string" ? "/content" : "/content/0") : {};
+  return [{ key: message.id, kind: "prompt", text, images, at: message.timestamp, live: false, ...cut }];
 }
 
 function resultText(content: string | readonly { type: string; text?: string }[]): string {
@@ -208,7 +238,7 @@ function liveRow(part: LivePart, index: number, tools: Readonly<Record<string, T
         meaning: part.meaning ?? facts?.meaning,
         ms: took(facts),
         startedAt: facts?.startedAt,
-        cut: undefined,
+        ...cutsOf(facts, undefined),
       };
       return { key: `t${part.id}`, kind: "tool", tool };
     }
