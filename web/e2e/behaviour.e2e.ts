@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClientFrame, Event } from "../src/api/types";
-import { launch } from "./browser";
+import { launch, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
 import { type Stage, stage, until } from "./stage";
@@ -37,7 +37,8 @@ function long(player: Player, count = 120): void {
   const messages = Array.from({ length: count }, (_, n) =>
     text(n % 2 ? "assistant" : "user", `message number ${n}\n\nwith a second line`),
   );
-  player.add(summary("s1", { title: "A long talk", messages: count }), messages);
+  const seq = messages.at(-1)?.seq ?? 0;
+  player.add(summary("s1", { title: "A long talk", messages: count, seq }), messages);
 }
 
 describe("streaming", () => {
@@ -83,6 +84,19 @@ describe("streaming", () => {
     expect(await page.locator(".rows").evaluate((rows) => rows.scrollTop)).toBeCloseTo(before, -1);
     await page.getByRole("button", { name: "3 new" }).click();
     await page.getByText("news 3").waitFor();
+  });
+
+  test("a place that was found is brought to the screen, however far back it is", async () => {
+    it = await stage(browser, (player) => long(player, 900));
+    const { page, player, address } = it;
+    const seq = player.sessions.get("s1")?.messages[40]?.seq;
+    await page.goto(`${address}/#/s/s1/${seq}`);
+    const row = page.locator(".found-row", { hasText: "message number 40" });
+    await row.waitFor();
+    await until("it is on the screen", async () => {
+      const box = await row.boundingBox();
+      return box !== null && box.y > 0 && box.y < 700;
+    });
   });
 
   test("older messages come when they are scrolled to, and the first one is the beginning", async () => {
@@ -377,6 +391,47 @@ describe("away", () => {
     expect(commands(player)).toEqual([]);
     await page.getByRole("button", { name: "Send now" }).click();
     await until("it went out", () => commands(player).length === 1);
+  });
+
+  test("while you were away: what happened is told in a line, with a link to where it began", async () => {
+    it = await stage(browser, long);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 119").waitFor();
+    await page.goto("about:blank");
+    const done = text("assistant", "All prices are right now").message;
+    const edit = { kind: "mutation" as const, path: "/home/ada/shop/cart.ts", derived: {} };
+    player.emit(
+      "s1",
+      { type: "turn_started", source: "acp", prompt: "go on" },
+      { type: "tool_started", source: "acp", id: "x1", name: "replace", input: {}, meaning: edit },
+      {
+        type: "tool_ended",
+        source: "acp",
+        id: "x1",
+        name: "replace",
+        status: "success",
+        changed: false,
+        meaning: edit,
+      },
+      { type: "message_recorded", source: "session_file", changed: false, message: done },
+      { type: "turn_ended", source: "acp", stop_reason: "end_turn" },
+    );
+    // Two hours later.
+    await page.addInitScript(() => {
+      if (!location.protocol.startsWith("http")) return;
+      const past = localStorage.getItem("pollux.past");
+      if (past === null) localStorage.setItem("pollux.here", String(Date.now() - 7_200_000));
+      localStorage.setItem("pollux.past", "1");
+    });
+    player.change("s1", { updated_at: new Date().toISOString() });
+    await page.goto(`${address}/#/`);
+    const away = page.getByRole("region", { name: "While you were away" });
+    await away.getByText("1 turn, edited cart.ts").waitFor();
+    await away.getByText("All prices are right now").waitFor();
+    await shot(page, "phone-light-away");
+    await away.getByRole("link").click();
+    await page.locator(".said", { hasText: "All prices are right now" }).waitFor();
   });
 
   test("the app opens without a connection and shows what it kept", async () => {

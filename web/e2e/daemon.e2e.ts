@@ -159,6 +159,99 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.getByRole("searchbox").fill("");
   });
 
+  test("a long output: its end on the card, all of it on demand", async () => {
+    await page.locator(".row").first().click();
+    await say("count for me");
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await talk().getByText("The command is through.").last().waitFor();
+    const card = talk().locator(".card", { hasText: "seq 1 3000" }).last();
+    await card.getByText("3000", { exact: false }).last().waitFor();
+    await ready().waitFor();
+    await card.click();
+    await page.getByRole("button", { name: /Show all of it/ }).click();
+    const shown = page.locator(".tool-output .output");
+    await until("all of it is there", async () => /^1\n2\n3\n/.test(await shown.innerText()));
+    expect((await shown.innerText()).split("\n")).toContain("3000");
+    await page.getByRole("button", { name: "Close" }).click();
+  });
+
+  test("offline and back: a prompt that was written in a tunnel goes out on return, once", async () => {
+    await context.setOffline(true);
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await say("hello from the tunnel");
+    await page.getByText("Goes out when we are back").waitFor();
+    await context.setOffline(false);
+    await talk().getByText("hello from the tunnel").waitFor();
+    await talk().getByText("so that it can be watched.").last().waitFor();
+    await ready().waitFor();
+    expect(await talk().locator(".prompt", { hasText: "hello from the tunnel" }).count()).toBe(1);
+  });
+
+  test("a plain terminal's session: it appears by itself, is read, and goes on here", async () => {
+    await house.gemini("-p", "hello from a terminal");
+    await page.goto(`${house.address}/#/`);
+    const row = page.locator(".row", { hasText: "hello from a terminal" });
+    await row.getByText("Read only").waitFor();
+    await row.click();
+    await talk().getByText("so that it can be watched.").waitFor();
+    await shot(page, "real-read-only");
+    await page.getByRole("button", { name: "Resume" }).click();
+    await field().fill("remember?");
+    await page.getByRole("button", { name: "Resume" }).click();
+    await talk().getByText("I remember: we made a file.").waitFor();
+    await talk().getByText("hello from a terminal").first().waitFor();
+    await ready().waitFor();
+  });
+
+  test("ten thousand messages of a real session file open in under a second", async () => {
+    house.remember(10_000);
+    await page.goto(`${house.address}/#/`);
+    const row = page.locator(".row", { hasText: "Question 0 of many?" });
+    await row.waitFor();
+    // The daemon reads a file when it is first looked at; the phone waits for no more than that.
+    const before = Date.now();
+    await row.click();
+    await talk().getByText("Answer 9999").waitFor();
+    const first = Date.now() - before;
+    await page.goto(`${house.address}/#/`);
+    const again = Date.now();
+    await row.click();
+    await talk().getByText("Answer 9999").waitFor();
+    const second = Date.now() - again;
+    process.stdout.write(`\n10,000 messages by the daemon: ${first} ms at first, ${second} ms again\n`);
+    expect(second).toBeLessThan(1000);
+  });
+
+  test("a daemon that ends in mid-stream: what was said stays, it is told honestly, and the session goes on", async () => {
+    await page.goto(`${house.address}/#/`);
+    await page.locator(".row", { hasText: "hello from a terminal" }).first().click();
+    await ready().waitFor();
+    await say("slow please");
+    await talk().getByText("word 9 ").waitFor();
+    await house.kill();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await talk().getByText("word 9 ").waitFor();
+    await shot(page, "real-offline");
+    await house.serve();
+    await until(
+      "it is in step again",
+      async () => (await page.locator(".trouble:visible").count()) === 0,
+      40_000,
+    );
+    await talk().getByText("slow please").first().waitFor();
+    await shot(page, "real-after-restart");
+    const resume = page.getByRole("button", { name: "Resume" });
+    if (await resume.isVisible()) {
+      await resume.click();
+      await field().fill("remember?");
+      await page.getByRole("button", { name: "Resume" }).click();
+    } else {
+      await say("remember?");
+    }
+    await talk().getByText("I remember: we made a file.").last().waitFor();
+    expect(await talk().locator(".prompt", { hasText: "slow please" }).count()).toBe(1);
+  });
+
   test("a killed daemon: the screen stays, and what it missed is there once", async () => {
     await page.locator(".row").first().click();
     await talk().getByText("I remember: we made a file.").waitFor();

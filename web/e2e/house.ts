@@ -1,10 +1,18 @@
 // The real thing: the program itself as a daemon, the real Gemini CLI, a scripted model, a project and a private home.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { until } from "./stage";
@@ -92,6 +100,33 @@ export class House {
   async link(): Promise<string> {
     const pair = JSON.parse(await this.pollux("pair", "--name", "Ada's phone", "--json")) as { code: string };
     return `${this.address}/#pair=${pair.code}`;
+  }
+
+  /** The CLI by itself, as in a plain terminal without Pollux. */
+  async gemini(...words: string[]): Promise<string> {
+    const ran = promisify(execFile)(GEMINI, words, { env: this.#env, cwd: this.project });
+    ran.child.stdin?.end();
+    return (await ran).stdout;
+  }
+
+  /** Lays a session file with many messages beside those that the CLI wrote. */
+  remember(messages: number): void {
+    const own = readdirSync(this.#home, { recursive: true, encoding: "utf8" });
+    const name = own.find((path) => /chats\/session-[^/]+\.jsonl$/.test(path));
+    if (!name) throw new Error("the CLI has written no session yet");
+    const head = JSON.parse(readFileSync(join(this.#home, name), "utf8").split("\n", 1)[0] ?? "") as object;
+    const id = "10000000-aaaa-4bbb-8ccc-000000010000";
+    const began = Date.parse("2026-01-05T10:00:00Z");
+    const at = (n: number) => new Date(began + n * 1000).toISOString();
+    const lines = Array.from({ length: messages }, (_, n) => {
+      const words =
+        n % 2 ? `Answer **${n}** with \`code\`.\n\n- one\n- two` : [{ text: `Question ${n} of many?` }];
+      const kind = n % 2 ? { type: "gemini", thoughts: [], model: "gemini-2.5-pro" } : { type: "user" };
+      return JSON.stringify({ id: `m${n}`, timestamp: at(n), ...kind, content: words });
+    });
+    const first = JSON.stringify({ ...head, sessionId: id, startTime: at(0), lastUpdated: at(messages) });
+    const file = join(this.#home, dirname(name), `session-2026-01-05T10-00-${id.slice(0, 8)}.jsonl`);
+    writeFileSync(file, `${[first, ...lines].join("\n")}\n`);
   }
 
   has(name: string): boolean {

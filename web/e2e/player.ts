@@ -234,12 +234,18 @@ export class Player {
     if (this.refuses) return undefined;
     const piece = /^\/sessions\/([^/]+)\/events\/(\d+)$/.exec(path);
     if (piece) return this.#piece(`${piece[1]} ${piece[2]} ${url.searchParams.get("path")}`, url);
+    const log = /^\/sessions\/([^/]+)\/events$/.exec(path)?.[1];
+    if (log) {
+      const { events, summary } = this.#played(log);
+      const after = Number(url.searchParams.get("after"));
+      return { events: events.filter(({ seq }) => seq > after), seq: summary.seq, floor: 0, epoch: 0 };
+    }
     const of = /^\/sessions\/([^/]+)\/messages$/.exec(path)?.[1];
     if (of) {
       const before = Number(url.searchParams.get("before"));
       const { messages, summary } = this.#played(of);
       const older = messages.filter(({ position }) => position < before);
-      const page = older.slice(-100);
+      const page = older.slice(-Number(url.searchParams.get("limit") ?? 50));
       const rest = older.length > page.length ? { before: page[0]?.position } : {};
       return { messages: page, epoch: summary.epoch, ...rest };
     }

@@ -135,7 +135,6 @@ export function discard(letter: Letter): void {
 /** When the list is true again, what was written meanwhile goes out. */
 function sendOutbox(): void {
   if (connection.link.value.phase !== "live" || outbox.value.length === 0) return;
-  flush();
   const { send: going, keep: kept } = sort(outbox.value, state.value.sessions);
   outbox.set(kept);
   for (const letter of going) post(letter);
@@ -143,12 +142,12 @@ function sendOutbox(): void {
 
 /** One more page of older messages. One at a time for each session. */
 const paging = new Set<string>();
-export async function older(sessionId: string): Promise<void> {
+export async function older(sessionId: string, limit?: number): Promise<void> {
   const before = state.value.opened[sessionId]?.before;
   if (before === undefined || paging.has(sessionId)) return;
   paging.add(sessionId);
   try {
-    dispatch({ type: "page", sessionId, page: await api.messages(sessionId, before) });
+    dispatch({ type: "page", sessionId, page: await api.messages(sessionId, before, limit) });
   } catch (error) {
     say(problemOf(error).message);
   } finally {
@@ -165,6 +164,15 @@ export function say(text: string): void {
   toastTimer = setTimeout(() => toast.set(undefined), 4000);
 }
 
+/** What is done each time when the list is true again. */
+export const onInStep = new Set<() => void>();
+
+function inStep(): void {
+  flush();
+  sendOutbox();
+  for (const each of onInStep) each();
+}
+
 export async function start(): Promise<void> {
   const stored = await restore();
   if (stored) dispatch(stored);
@@ -177,7 +185,7 @@ export async function start(): Promise<void> {
   connection.link.watch(() => {
     const now = connection.link.value.phase;
     if (now !== phase && now === "connect") mending.clear();
-    if (now !== phase && now === "live") setTimeout(sendOutbox);
+    if (now !== phase && now === "live") setTimeout(inStep);
     phase = now;
   });
   keep(state);

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { start } from "./app";
+import { watchAway } from "./away";
 import { listen } from "./route";
 import { Shell } from "./screens/shell";
 import { dress } from "./settings";
@@ -13,6 +14,7 @@ if (root) {
   root.replaceChildren();
   render(<Shell />, root);
 }
+watchAway();
 void start();
 
 // Browsers have no service worker on a connection that they do not trust; the app works without.

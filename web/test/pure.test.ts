@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Event, Meaning, Numbered } from "../src/api/types";
 import { parse } from "../src/route";
+import { digest, inWords } from "../src/state/digest";
 import { type Letter, sort } from "../src/state/outbox";
 import { mark } from "../src/state/risk";
 import { age, count, lastSubject, span, standing } from "../src/state/words";
@@ -91,6 +93,8 @@ describe("addresses", () => {
     ["#/pair/AB12", { at: "pair", code: "AB12" }],
     ["#/s/a%20b", { at: "session", id: "a b" }],
     ["#/s/%", { at: "inbox" }],
+    ["#/s/s1/42", { at: "session", id: "s1", seq: 42 }],
+    ["#/s/s1/-4", { at: "session", id: "s1" }],
     ["#/new/s1", { at: "new", resume: "s1" }],
     ["#//evil.example", { at: "inbox" }],
     ["#pair=https://evil.example", { at: "inbox" }],
@@ -127,5 +131,63 @@ describe("words", () => {
       "Stalled",
     );
     expect(standing(summary({ status: "idle" })).word).toBe("Ready");
+  });
+});
+
+describe("what happened while nobody looked", () => {
+  const at = "2026-11-16T03:00:00Z";
+  const numbered = (...events: Event[]): Numbered[] =>
+    events.map((event, n) => ({ seq: n + 7, epoch: 0, recorded_at: at, event }));
+  const ended = (id: string, name: string, meaning?: Meaning): Event => ({
+    type: "tool_ended",
+    source: "acp",
+    id,
+    name,
+    status: "success",
+    changed: false,
+    ...(meaning ? { meaning } : {}),
+  });
+
+  test("turns, files, commands and answers are counted once, and the last words are told", () => {
+    const edit: Meaning = { kind: "mutation", path: "/w/src/cart.ts", derived: {} };
+    const told = digest(
+      numbered(
+        { type: "turn_started", source: "acp", prompt: "go" },
+        ended("t1", "replace", edit),
+        ended("t2", "replace", edit),
+        ended("t3", "write_file", { kind: "mutation", path: "/w/b.ts", derived: {} }),
+        ended("t4", "run_shell_command"),
+        { ...ended("t4", "run_shell_command"), changed: true } as Event,
+        { type: "answered", source: "acp", question_id: "q", outcome: "chosen", choice: "once" },
+        {
+          type: "message_recorded",
+          source: "session_file",
+          changed: false,
+          message: {
+            id: "m",
+            role: "assistant",
+            content: [{ type: "text", text: "\n## **All** tests pass\nmore" }],
+            timestamp: 0,
+            tool: "gemini",
+          },
+        },
+        { type: "turn_ended", source: "acp", stop_reason: "end_turn" },
+      ),
+    );
+    expect(told).toEqual({
+      from: 7,
+      turns: 1,
+      failed: undefined,
+      edited: ["/w/src/cart.ts", "/w/b.ts"],
+      commands: 1,
+      answered: 1,
+      said: "All tests pass",
+    });
+    expect(told && inWords(told)).toBe("1 turn, edited cart.ts and 1 more, 1 command, 1 question answered");
+  });
+
+  test("where nothing happened nothing is told", () => {
+    expect(digest([])).toBeUndefined();
+    expect(digest(numbered({ type: "notice", source: "acp", level: "warning", text: "x" }))).toBeUndefined();
   });
 });

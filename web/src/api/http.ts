@@ -6,6 +6,7 @@ import type {
   Capabilities,
   Command,
   Devices,
+  Events,
   Me,
   Messages,
   Pair,
@@ -77,6 +78,7 @@ export const api = {
     ask<Messages>("GET", `/sessions/${enc(id)}/messages?before=${before}&limit=${limit}`),
   command: (id: string, commandId: string, command: Command) =>
     ask<Accepted>("POST", `/sessions/${enc(id)}/commands`, { id: commandId, command }),
+  events: (id: string, after: number) => ask<Events>("GET", `/sessions/${enc(id)}/events?after=${after}`),
   /** A piece of a text that was cut, from a byte on. */
   piece: (id: string, seq: number, pointer: string, offset: number) =>
     ask<Piece>("GET", `/sessions/${enc(id)}/events/${seq}?path=${enc(pointer)}&offset=${offset}`),

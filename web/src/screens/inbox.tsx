@@ -11,6 +11,7 @@ import { useNow } from "../ui/clock";
 import { Badge, Icon } from "../ui/icon";
 import { Pull } from "../ui/pull";
 import { StatusChip } from "../ui/status";
+import { Away } from "./away";
 import { NeedBar } from "./questions";
 import { Found } from "./search";
 import { Trouble } from "./shell";
@@ -41,7 +42,10 @@ export function Inbox({ current }: { current: string | undefined }) {
         {asked.length > 1 ? (
           <Found words={asked} sessions={sessions} />
         ) : (
-          <Groups groups={groups} current={current} />
+          <>
+            <Away />
+            <Groups groups={groups} current={current} />
+          </>
         )}
       </Pull>
     </nav>

@@ -15,7 +15,7 @@ import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
 import { NeedBar } from "./questions";
 
-export function Session({ id }: { id: string }) {
+export function Session({ id, seq: place }: { id: string; seq?: number | undefined }) {
   const session = useStore(state, (now) => now.sessions[id]);
   const opened = useStore(state, (now) => now.opened[id]);
   const loaded = useStore(state, (now) => now.inStepAt !== undefined);
@@ -38,7 +38,7 @@ export function Session({ id }: { id: string }) {
     <article class="session">
       <Head session={session} turnSince={opened?.turnSince} />
       <NeedBar here={id} />
-      {opened ? <Transcript id={id} opened={opened} session={session} /> : <Skeleton />}
+      {opened ? <Transcript id={id} opened={opened} session={session} place={place} /> : <Skeleton />}
       <Composer session={session} />
     </article>
   );

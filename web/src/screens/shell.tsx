@@ -27,7 +27,7 @@ export function Shell() {
       </div>
       <main class="pane main">
         <Trouble />
-        {where.at === "session" && <Session key={where.id} id={where.id} />}
+        {where.at === "session" && <Session key={where.id} id={where.id} seq={where.seq} />}
         {where.at === "new" && <NewSession key={where.resume ?? ""} resume={where.resume} />}
         {where.at === "settings" && <SettingsScreen />}
         {home && <Nothing />}
