@@ -319,13 +319,19 @@ describe("composer", () => {
     it = await stage(browser, quiet);
     const { page, player, address } = it;
     await page.goto(`${address}/#/s/s1`);
-    await page.getByRole("button", { name: "Mode", exact: true }).click();
+    await page.getByRole("button", { name: /^Mode / }).click();
     await page.getByRole("button", { name: /Yolo/ }).click();
     await until("it was asked for", () => commands(player).length === 1);
-    await page.getByRole("button", { name: "Mode", exact: true }).getByText("Ask").waitFor();
+    await page
+      .getByRole("button", { name: /^Mode / })
+      .getByText("Ask")
+      .waitFor();
     player.change("s1", { mode: "yolo", mode_until: new Date(Date.now() + 3_600_000).toISOString() });
-    await page.getByRole("button", { name: "Mode", exact: true }).getByText("Yolo").waitFor();
-    await page.getByRole("button", { name: "Model" }).click();
+    await page
+      .getByRole("button", { name: /^Mode / })
+      .getByText("Yolo")
+      .waitFor();
+    await page.getByRole("button", { name: /^Model / }).click();
     await page.getByRole("button", { name: /^flash Fast/ }).click();
     await until("the model was asked for", () => commands(player).at(-1)?.command.type === "model");
   });

@@ -41,6 +41,8 @@ export class House {
     this.project = join(home, "shop");
     mkdirSync(this.project);
     writeFileSync(join(this.project, "hello.txt"), "hello world\nsecond line\n");
+    const lines = Array.from({ length: 1500 }, (_, n) => `line ${n} of the long file`);
+    writeFileSync(join(this.project, "long.txt"), `${lines.join("\n")}\n`);
   }
 
   static async open(): Promise<House> {

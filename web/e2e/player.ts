@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { AnyClientFrame, Picture } from "../src/api/more";
 import type { ClientFrame, Event, Numbered, Recorded, ServerFrame, Summary } from "../src/api/types";
 
 export const CSP =
@@ -37,11 +38,14 @@ export class Player {
   readonly heard: Heard[] = [];
   /** Answers to commands; the default is that all is done. */
   onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
+  onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
   /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
   readonly whole = new Map<string, string>();
   /** What the daemon says that it can do. */
-  features: string[] = [];
+  features: string[] = ["files", "images", "models", "screen", "push", "share"];
+  /** Bodies of what was posted, by path. */
+  readonly posted: { path: string; body: unknown }[] = [];
   readonly #server: Server;
   readonly #sockets = new Map<WebSocket, Set<string>>();
   readonly #root: string;
@@ -119,10 +123,17 @@ export class Player {
     for (const ws of this.#sockets.keys()) ws.send(JSON.stringify(frame));
   }
 
+  /** The agent's own screen, to those who watch it. */
+  show(picture: Picture): void {
+    for (const [ws, followed] of this.#sockets)
+      if (followed.has(`screen ${picture.session_id}`))
+        ws.send(JSON.stringify({ type: "screen", ...picture }));
+  }
+
   #greet(ws: WebSocket): void {
     this.#sockets.set(ws, new Set());
     ws.on("close", () => this.#sockets.delete(ws));
-    ws.on("message", (data) => this.#on(ws, JSON.parse(String(data)) as ClientFrame));
+    ws.on("message", (data) => this.#on(ws, JSON.parse(String(data)) as AnyClientFrame));
     const hello: ServerFrame = {
       type: "hello",
       pollux: "0.1.0",
@@ -135,10 +146,14 @@ export class Player {
     ws.send(JSON.stringify(hello));
   }
 
-  #on(ws: WebSocket, frame: ClientFrame): void {
-    this.heard.push({ ...frame, at: Date.now() });
+  #on(ws: WebSocket, frame: AnyClientFrame): void {
+    this.heard.push({ ...frame, at: Date.now() } as Heard);
     const say = (answer: ServerFrame) => ws.send(JSON.stringify(answer));
     switch (frame.type) {
+      case "screen":
+        if (frame.on) this.#sockets.get(ws)?.add(`screen ${frame.session_id}`);
+        else this.#sockets.get(ws)?.delete(`screen ${frame.session_id}`);
+        return this.onScreen(frame.session_id);
       case "watch":
         return say({ type: "sessions", sessions: [...this.sessions.values()].map(({ summary }) => summary) });
       case "subscribe":
@@ -150,7 +165,7 @@ export class Player {
         return say({ type: "heartbeat", at: new Date().toISOString() });
       case "command":
         say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
-        this.onCommand(frame);
+        this.onCommand(frame as Extract<ClientFrame, { type: "command" }>);
     }
   }
 
@@ -192,7 +207,17 @@ export class Player {
     const url = new URL(request.url ?? "/", "http://localhost");
     response.setHeader("content-security-policy", CSP);
     response.setHeader("x-content-type-options", "nosniff");
-    if (url.pathname.startsWith("/api/v1/")) return this.#api(url, response);
+    if (url.pathname.startsWith("/api/v1/")) {
+      let body = "";
+      request.on("data", (piece) => {
+        body += String(piece);
+      });
+      request.on("end", () => {
+        if (request.method !== "GET") this.posted.push({ path: url.pathname, body: JSON.parse(body) });
+        this.#api(url, response);
+      });
+      return;
+    }
     const path = url.pathname === "/" ? "/index.html" : url.pathname;
     try {
       const file = join(this.#root, normalize(path));
@@ -231,7 +256,7 @@ export class Player {
   }
 
   #answer(path: string, url: URL): unknown {
-    if (this.refuses) return undefined;
+    if (this.refuses && path !== "/shared") return undefined;
     const piece = /^\/sessions\/([^/]+)\/events\/(\d+)$/.exec(path);
     if (piece) return this.#piece(`${piece[1]} ${piece[2]} ${url.searchParams.get("path")}`, url);
     const log = /^\/sessions\/([^/]+)\/events$/.exec(path)?.[1];
@@ -249,7 +274,57 @@ export class Player {
       const rest = older.length > page.length ? { before: page[0]?.position } : {};
       return { messages: page, epoch: summary.epoch, ...rest };
     }
+    const one = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
+    if (one) return this.#played(one).summary;
+    if (/^\/sessions\/[^/]+\/share$/.test(path))
+      return {
+        urls: ["https://desk.example/#/shared/tok-en_1"],
+        expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+      };
+    if (path === "/shared") {
+      const { token, before } = (this.posted.at(-1)?.body ?? {}) as { token?: string; before?: number };
+      if (token !== "tok-en_1") return undefined;
+      const messages = this.#played("s1").messages.filter(({ position }) => position < (before ?? 1e9));
+      const page = messages.slice(-3);
+      const rest = messages.length > page.length ? { before: page[0]?.position } : {};
+      const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+      return { title: "Fix the rounding in the cart", messages: page, expires_at, ...rest };
+    }
+    const commands = /^\/sessions\/[^/]+\/commands$/.test(path);
+    if (commands)
+      return {
+        commands: [
+          { name: "/chat", description: "Saves and resumes conversations" },
+          { name: "/clear", description: "Clears the screen and the conversation" },
+          { name: "/compress", description: "Replaces the conversation by a summary" },
+          { name: "/stats", description: "Tokens, calls and times" },
+        ],
+      };
+    if (path === "/files") {
+      const prefix = url.searchParams.get("prefix") ?? "";
+      const files = ["src/", "src/cart.ts", "src/invoice.ts", "test/cart.test.ts", "my notes.md"];
+      return { files: files.filter((file) => file.includes(prefix)) };
+    }
+    if (path === "/projects/browse") {
+      const at = url.searchParams.get("path") ?? "";
+      return { path: at, directories: at.endsWith("/shop") ? ["api", "web"] : [] };
+    }
     return {
+      "/push/key": {
+        key: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
+      },
+      "/push/subscription": { ok: true, api: 1 },
+      "/push/test": { called: 1 },
+      "/images": { name: "0123456789abcdef.png" },
+      "/pair": { device: "Ada's phone", scopes: ["view", "prompt", "approve"] },
+      "/models": {
+        models: [
+          { id: "auto", label: "The CLI chooses for each prompt" },
+          { id: "pro", label: "For hard thinking", context: 1_048_576 },
+          { id: "flash", label: "Fast, for most things", context: 1_048_576 },
+          { id: "flash-lite", label: "The fastest", context: 1_048_576 },
+        ],
+      },
       "/me": { device: "Ada's phone", scopes: ["view", "prompt", "approve", "admin"] },
       "/projects": { projects: ["/home/ada/shop", "/home/ada/atlas", "/home/ada/notes"] },
       "/capabilities": { pollux: "0.1.0", api: 1, features: [], drivers: ["acp", "terminal", "headless"] },

@@ -3,7 +3,8 @@
 import { render } from "preact";
 import { start } from "./app";
 import { watchAway } from "./away";
-import { listen } from "./route";
+import { watchCalls } from "./push";
+import { listen, route } from "./route";
 import { Shell } from "./screens/shell";
 import { dress } from "./settings";
 
@@ -14,8 +15,12 @@ if (root) {
   root.replaceChildren();
   render(<Shell />, root);
 }
-watchAway();
-void start();
+// Whoever has a link to one session sees that session, and nothing is asked of the daemon in their name.
+if (route.value.at !== "shared") {
+  watchAway();
+  watchCalls();
+  void start();
+}
 
 // Browsers have no service worker on a connection that they do not trust; the app works without.
 if ("serviceWorker" in navigator && import.meta.env.PROD) {

@@ -8,6 +8,7 @@ export type Route =
   | { at: "session"; id: string; seq?: number }
   | { at: "new"; resume?: string }
   | { at: "settings" }
+  | { at: "shared"; token: string }
   | { at: "pair"; code: string };
 
 export function parse(hash: string): Route {
@@ -19,6 +20,7 @@ export function parse(hash: string): Route {
   if (name === "s" && id && /^\d{1,15}$/.test(place ?? "")) return { at: "session", id, seq: Number(place) };
   if (name === "s" && id) return { at: "session", id };
   if (name === "new") return id ? { at: "new", resume: id } : { at: "new" };
+  if (name === "shared" && /^[\w-]{1,200}$/.test(id)) return { at: "shared", token: id };
   if (name === "settings") return { at: "settings" };
   return name === "pair" ? { at: "pair", code: "" } : { at: "inbox" };
 }
@@ -41,6 +43,8 @@ export function hrefOf(route: Route): string {
       return route.resume ? `#/new/${encodeURIComponent(route.resume)}` : "#/new";
     case "settings":
       return "#/settings";
+    case "shared":
+      return `#/shared/${encodeURIComponent(route.token)}`;
     case "pair":
       return "#/pair";
   }

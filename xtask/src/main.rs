@@ -66,6 +66,11 @@ enum Task {
     },
     /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
     Types,
+    /// The web app's checks and tests; `cargo xtask check` and `cargo xtask test` have them too
+    Web {
+        /// One part of them
+        part: Option<web::Part>,
+    },
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -95,6 +100,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Record(record) => record::run(&record),
         Task::Soak { cycles } => soak::run(cycles),
         Task::Types => types::run(),
+        Task::Web { part } => web::run(part),
         Task::Test { rest } => test::run(&rest),
     }
 }

@@ -1,5 +1,6 @@
 // Requests to the daemon that served this page. No address comes from anywhere else: the paths below are all.
 
+import type { Browsed, Called, Files, Kept, Models, PushKey, Shared, ShareLink, SlashCommands } from "./more";
 import type {
   Accepted,
   Begin,
@@ -71,7 +72,7 @@ const enc = encodeURIComponent;
 
 export const api = {
   me: () => ask<Me>("GET", "/me"),
-  pair: (code: string) => ask<Me>("POST", "/pair", { code }),
+  pair: (code: string, name: string) => ask<Me>("POST", "/pair", { code, ...(name === "" ? {} : { name }) }),
   capabilities: () => ask<Capabilities>("GET", "/capabilities"),
   begin: (begin: Begin) => ask<Summary>("POST", "/sessions", begin),
   messages: (id: string, before: number, limit = 100) =>
@@ -83,6 +84,20 @@ export const api = {
   piece: (id: string, seq: number, pointer: string, offset: number) =>
     ask<Piece>("GET", `/sessions/${enc(id)}/events/${seq}?path=${enc(pointer)}&offset=${offset}`),
   search: (words: string) => ask<Search>("GET", `/search?q=${enc(words)}&limit=50`),
+  files: (cwd: string, prefix: string) => ask<Files>("GET", `/files?cwd=${enc(cwd)}&prefix=${enc(prefix)}`),
+  slash: (id: string) => ask<SlashCommands>("GET", `/sessions/${enc(id)}/commands`),
+  models: () => ask<Models>("GET", "/models"),
+  image: (media_type: string, data: string) => ask<Kept>("POST", "/images", { media_type, data }),
+  browse: (path: string) => ask<Browsed>("GET", `/projects/browse?path=${enc(path)}`),
+  share: (id: string, hours: number) => ask<ShareLink>("POST", `/sessions/${enc(id)}/share`, { hours }),
+  unshare: (id: string) => ask<unknown>("DELETE", `/sessions/${enc(id)}/share`),
+  shared: (token: string, before?: number) =>
+    ask<Shared>("POST", "/shared", { token, ...(before === undefined ? {} : { before }) }),
+  pushKey: () => ask<PushKey>("GET", "/push/key"),
+  subscribe: (subscription: PushSubscriptionJSON) =>
+    ask<unknown>("POST", "/push/subscription", { endpoint: subscription.endpoint, keys: subscription.keys }),
+  unsubscribe: (endpoint: string) => ask<unknown>("DELETE", "/push/subscription", { endpoint }),
+  callMe: () => ask<Called>("POST", "/push/test"),
   projects: () => ask<Projects>("GET", "/projects"),
   devices: () => ask<Devices>("GET", "/devices"),
   revoke: (id: string) => ask<unknown>("DELETE", `/devices/${enc(id)}`),

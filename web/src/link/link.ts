@@ -1,6 +1,6 @@
 // The shell around the connection machine: the WebSocket, the timers, the page's visibility. It decides nothing.
 
-import type { ClientFrame, Command, ServerFrame } from "../api/types";
+import type { AnyClientFrame, AnyCommand, AnyServerFrame } from "../api/more";
 import { Store } from "../store";
 import { begin, type Effect, type Input, type Link, step } from "./machine";
 
@@ -12,9 +12,14 @@ export type World = {
   allowed: () => Promise<boolean | undefined>;
   timer: (run: () => void, ms: number) => () => void;
   id: () => string;
+  /** Whether somebody looks. */
+  visible: () => boolean;
 };
 
-type Waiting = { frame: Extract<ClientFrame, { type: "command" }>; since: number };
+type Waiting = {
+  frame: { type: "command"; id: string; session_id: string; command: AnyCommand };
+  since: number;
+};
 /** A command that got no reply is sent again after a reconnect, with the same id, for this long. */
 const RESEND_FOR = 60_000;
 export const LIST = "list";
@@ -22,23 +27,36 @@ export const LIST = "list";
 export class Connection {
   readonly link: Store<Link>;
   readonly #world: World;
-  readonly #onFrame: (frame: ServerFrame) => void;
+  readonly #onFrame: (frame: AnyServerFrame) => void;
   /** Where to go on from, for each session that is looked at. */
   readonly #place: (sessionId: string) => { after: number; epoch: number } | undefined;
   readonly #subscribed = new Map<string, number>();
+  readonly #screens = new Set<string>();
   readonly #unreplied = new Map<string, Waiting>();
+  /** True where the daemon calls devices that nobody looks at. */
+  #calls = false;
   #socket: WebSocket | undefined;
   #cancelTimer: (() => void) | undefined;
 
   constructor(
     world: World,
-    onFrame: (frame: ServerFrame) => void,
+    onFrame: (frame: AnyServerFrame) => void,
     place: (sessionId: string) => { after: number; epoch: number } | undefined,
   ) {
     this.#world = world;
     this.#onFrame = onFrame;
     this.#place = place;
     this.link = new Store(begin(world.now()));
+  }
+
+  /** The page is looked at, or no more. */
+  look(visible: boolean): void {
+    this.#sayVisible(visible);
+    this.tell({ type: visible ? "visible" : "hidden" });
+  }
+
+  #sayVisible(visible: boolean): void {
+    if (this.#calls) this.#send({ type: "visible", visible });
   }
 
   tell(input: Input): void {
@@ -70,6 +88,16 @@ export class Connection {
     };
   }
 
+  /** Watches the agent's own screen until the returned function is called. */
+  watchScreen(sessionId: string): () => void {
+    this.#screens.add(sessionId);
+    this.#send({ type: "screen", session_id: sessionId, on: true });
+    return () => {
+      this.#screens.delete(sessionId);
+      this.#send({ type: "screen", session_id: sessionId, on: false });
+    };
+  }
+
   /** Asks for a session anew: an event was missing. */
   refresh(sessionId: string): void {
     if (this.#subscribed.has(sessionId) && this.connected) this.#ask(sessionId);
@@ -81,7 +109,7 @@ export class Connection {
     else this.tell({ type: "retry" });
   }
 
-  command(sessionId: string, command: Command, id = this.#world.id()): string {
+  command(sessionId: string, command: AnyCommand, id = this.#world.id()): string {
     const frame = { type: "command" as const, id, session_id: sessionId, command };
     this.#unreplied.set(id, { frame, since: this.#world.now() });
     this.#send(frame);
@@ -94,7 +122,7 @@ export class Connection {
     this.#send({ type: "subscribe", session_id: sessionId, ...(place ?? {}) });
   }
 
-  #send(frame: ClientFrame): void {
+  #send(frame: AnyClientFrame): void {
     if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(frame));
   }
 
@@ -132,9 +160,12 @@ export class Connection {
 
   #onMessage(data: string, generation: number): void {
     if (generation !== this.link.value.generation) return;
-    const frame = JSON.parse(data) as ServerFrame;
+    const frame = JSON.parse(data) as AnyServerFrame;
     this.tell({ type: "heard", generation });
-    if (frame.type === "hello") this.#greet(frame.heartbeat_seconds, generation);
+    if (frame.type === "hello") {
+      this.#calls = frame.features.includes("push");
+      this.#greet(frame.heartbeat_seconds, generation);
+    }
     this.#onFrame(frame);
     this.#settle(frame, generation);
   }
@@ -142,14 +173,16 @@ export class Connection {
   #greet(heartbeatSeconds: number, generation: number): void {
     this.tell({ type: "hello", generation, heartbeatSeconds, waitFor: [LIST, ...this.#subscribed.keys()] });
     this.#send({ type: "watch" });
+    this.#sayVisible(this.#world.visible());
     for (const id of this.#subscribed.keys()) this.#ask(id);
+    for (const id of this.#screens) this.#send({ type: "screen", session_id: id, on: true });
     for (const [id, { frame, since }] of this.#unreplied) {
       if (this.#world.now() - since < RESEND_FOR) this.#send(frame);
       else this.#unreplied.delete(id);
     }
   }
 
-  #settle(frame: ServerFrame, generation: number): void {
+  #settle(frame: AnyServerFrame, generation: number): void {
     const what = (name: string) => this.tell({ type: "settled", generation, what: name });
     switch (frame.type) {
       case "sessions":

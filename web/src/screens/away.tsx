@@ -12,7 +12,7 @@ export function Away() {
   const now = useStore(missed, (value) => value);
   if (!now) return null;
   return (
-    <section class="away" aria-label="While you were away">
+    <section class="missed" aria-label="While you were away">
       <header>
         <Icon of={Moon} size={16} />
         <h2>While you were away</h2>
@@ -35,11 +35,11 @@ function Line({ missed: { session, told } }: { missed: Missed }) {
     <li>
       <a href={hrefOf({ at: "session", id: session.id, seq: told.from })}>
         <b dir="auto">{session.title ?? base(session.cwd ?? "A session")}</b>
-        <span class={told.failed ? "away-words failed" : "away-words"}>
+        <span class={told.failed ? "missed-words failed" : "missed-words"}>
           {told.failed ? `Failed: ${told.failed}` : inWords(told)}
         </span>
         {told.said && (
-          <span class="away-said" dir="auto">
+          <span class="missed-said" dir="auto">
             {told.said}
           </span>
         )}

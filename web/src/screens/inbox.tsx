@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, state } from "../app";
 import { go, hrefOf } from "../route";
-import { age, base, open } from "../state/words";
+import { age, open, placeOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Badge, Icon } from "../ui/icon";
@@ -165,7 +165,7 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
           <time dateTime={session.updated_at}>{age(Date.now() - Date.parse(session.updated_at))}</time>
         </span>
         <span class="row-sub">
-          <span class="project">{session.cwd ? base(session.cwd) : "unknown folder"}</span>
+          <span class="project">{placeOf(session)}</span>
           {session.activity && (
             <span class="activity" dir="auto">
               {session.activity}

@@ -14,10 +14,12 @@ import { PairScreen } from "./pair";
 import { Questions } from "./questions";
 import { Session } from "./session";
 import { SettingsScreen } from "./settings";
+import { SharedScreen } from "./shared";
 
 export function Shell() {
   const where = useStore(route, (now) => now);
   const refused = useStore(connection.link, (link) => link.phase === "refused");
+  if (where.at === "shared") return <SharedScreen token={where.token} />;
   if (refused || where.at === "pair") return <PairScreen code={where.at === "pair" ? where.code : ""} />;
   const home = where.at === "inbox";
   return (

@@ -1,20 +1,14 @@
 // The one place where what the app knows changes. Pure: a state and an action in, a state out.
 
-import type {
-  Event,
-  Messages,
-  Numbered,
-  Problem,
-  Recorded,
-  ServerFrame,
-  Snapshot,
-  Summary,
-} from "../api/types";
+import type { AnyServerFrame } from "../api/more";
+import type { Event, Messages, Numbered, Problem, Recorded, Snapshot, Summary } from "../api/types";
 import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
+import { EMPTY_SESSION } from "./model";
+import { draw } from "./screen";
 
 export type Action =
-  | { type: "frame"; frame: ServerFrame; at: number }
+  | { type: "frame"; frame: AnyServerFrame; at: number }
   | { type: "page"; sessionId: string; page: Messages }
   | { type: "sent"; id: string; sent: Sent }
   | { type: "forget"; id: string }
@@ -72,11 +66,19 @@ export function reduce(state: State, action: Action): State {
     case "stored":
       return onStored(state, action);
     case "signed_out":
-      return { ...state, hello: undefined, sessions: {}, opened: {}, sent: {}, inStepAt: undefined };
+      return {
+        ...state,
+        hello: undefined,
+        sessions: {},
+        opened: {},
+        sent: {},
+        screens: {},
+        inStepAt: undefined,
+      };
   }
 }
 
-function onFrame(state: State, frame: ServerFrame, at: number): State {
+function onFrame(state: State, frame: AnyServerFrame, at: number): State {
   switch (frame.type) {
     case "hello":
       return { ...state, hello: frame };
@@ -113,6 +115,11 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
         ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, problem: frame.error } } }
         : state;
     }
+    case "screen":
+      return {
+        ...state,
+        screens: { ...state.screens, [frame.session_id]: draw(state.screens[frame.session_id], frame) },
+      };
     case "heartbeat":
       return state.hello ? { ...state, inStepAt: at } : state;
     default:
@@ -129,19 +136,8 @@ function newer(state: State, session: Summary): State {
 }
 
 function fromSnapshot(snapshot: Snapshot): Opened {
-  return {
-    seq: snapshot.seq,
-    epoch: snapshot.epoch,
-    messages: snapshot.messages,
-    before: snapshot.before,
-    live: snapshot.live.parts,
-    tools: {},
-    notes: [],
-    turnSince: undefined,
-    caughtUp: true,
-    torn: false,
-    stored: false,
-  };
+  const { seq, epoch, messages, before, live } = snapshot;
+  return { ...EMPTY_SESSION, seq, epoch, messages, before, live: live.parts };
 }
 
 function onEvents(opened: Opened, events: readonly Numbered[], caughtUp: boolean): Opened {

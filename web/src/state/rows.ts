@@ -78,20 +78,22 @@ function finished(
   const before = made.get(messages);
   if (before && before.tools === tools && before.notes === notes && before.live === live) return before.rows;
   const running = new Set(live.split("\n"));
-  const told = new Set(
-    notes.some((note) => note.kind === "call") ? messages.flatMap(({ message }) => callsOf(message)) : [],
-  );
+  const calls = new Set(messages.flatMap(({ message }) => idsOf(message, "tool_use")));
+  const told = new Set(messages.flatMap(({ message }) => idsOf(message, "tool_result")));
   const rows: Row[] = [];
   let next = 0;
   const notesUpTo = (position: number) => {
     for (let note = notes[next]; note && note.after < position; note = notes[++next]) {
       if (note.kind !== "call") rows.push({ key: note.key, kind: "note", note });
-      else if (!told.has(note.call.id)) rows.push(liveRow(note.call, 0, tools));
+      else if (!calls.has(note.call.id) && !told.has(note.call.id)) rows.push(liveRow(note.call, 0, tools));
     }
   };
   for (const entry of messages) {
     notesUpTo(entry.position);
+    const result = entry.message.role === "user";
     for (const row of messageRows(entry, tools)) {
+      // What came of a call stands with the call; where no message has the call, it stands for itself.
+      if (row.kind === "tool" && result && calls.has(row.tool.id)) continue;
       if (row.kind !== "tool" || row.tool.status !== undefined || !running.has(row.tool.id)) rows.push(row);
     }
   }
@@ -101,10 +103,13 @@ function finished(
   return folded;
 }
 
-function callsOf({ content }: Message): string[] {
-  return typeof content === "string"
-    ? []
-    : content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+/** The calls of a message, or those whose results it has. */
+function idsOf({ content }: Message, type: "tool_use" | "tool_result"): string[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((block) => {
+    if (block.type !== type) return [];
+    return [block.type === "tool_use" ? block.id : block.type === "tool_result" ? block.tool_use_id : ""];
+  });
 }
 
 type MadeMessage = { facts: readonly (ToolFacts | undefined)[]; rows: readonly Row[] };
@@ -113,7 +118,13 @@ const madeOf = new WeakMap<Recorded, MadeMessage>();
 function messageRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): readonly Row[] {
   const { content } = entry.message;
   const blocks = typeof content === "string" ? [] : content;
-  const facts = blocks.flatMap((block) => (block.type === "tool_use" ? [tools[block.id]] : []));
+  const facts = blocks.flatMap((block) =>
+    block.type === "tool_use"
+      ? [tools[block.id]]
+      : block.type === "tool_result"
+        ? [tools[block.tool_use_id]]
+        : [],
+  );
   const before = madeOf.get(entry);
   if (before?.facts.every((fact, index) => fact === facts[index])) return before.rows;
   const rows = makeRows(entry, tools);
@@ -125,8 +136,10 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
   const { message } = entry;
   const id = message.id;
   // What no person wrote is not part of the conversation that a person reads.
+  if (message.role === "user") {
+    return [...(message.meta ? [] : userRows(entry)), ...resultRows(message, tools)];
+  }
   if (message.meta) return [];
-  if (message.role === "user") return userRows(entry);
   const blocks = typeof message.content === "string" ? textBlocks(message.content) : message.content;
   if (message.role === "system") {
     const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
@@ -204,6 +217,29 @@ function userRows(entry: Recorded): readonly Row[] {
   const cut =
     blocks.length === 1 ? cutAt(entry, typeof message.content === "string" ? "/content" : "/content/0") : {};
   return [{ key: message.id, kind: "prompt", text, images, at: message.timestamp, live: false, ...cut }];
+}
+
+/** Results of calls that no message tells of, such as one that was denied. */
+function resultRows({ content }: Message, tools: Readonly<Record<string, ToolFacts>>): readonly Row[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((block): Row[] => {
+    if (block.type !== "tool_result") return [];
+    const id = block.tool_use_id;
+    const fact = tools[id];
+    const tool: Tool = {
+      id,
+      // The agent makes ids of the tool's name.
+      name: fact?.name ?? id.split("__", 1)[0] ?? id,
+      input: fact?.input ?? {},
+      status: fact?.status ?? block.status,
+      output: resultText(block.content),
+      meaning: fact?.meaning,
+      ms: took(fact),
+      startedAt: fact?.startedAt,
+      ...cutsOf(fact, undefined),
+    };
+    return [{ key: `t${id}`, kind: "tool", tool }];
+  });
 }
 
 function resultText(content: string | readonly { type: string; text?: string }[]): string {

@@ -1,5 +1,6 @@
 // Words, ages and numbers for people. Pure.
 
+import type { Told } from "../api/more";
 import type { Mode, OpenQuestion, QuestionKind, Summary } from "../api/types";
 
 export type Tone = "need" | "work" | "stall" | "done" | "fail" | "idle" | "gone";
@@ -102,6 +103,12 @@ export function bytes(n: number): string {
 /** The last part of a path. */
 export function base(path: string): string {
   return path.split("/").filter(Boolean).at(-1) ?? path;
+}
+
+/** The project and its branch. */
+export function placeOf({ cwd, branch }: Told): string {
+  const folder = cwd ? base(cwd) : "unknown folder";
+  return branch ? `${folder} @ ${branch}` : folder;
 }
 
 /** A path without what everybody knows: `src/main.rs` in the project, `~` never guessed. */

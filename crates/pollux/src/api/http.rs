@@ -255,9 +255,13 @@ pub struct Pair {
 /// A code, from the device that wants in.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[ts(optional_fields)]
 pub struct Paired {
     /// The code.
     pub code: String,
+    /// What the device calls itself, where it knows better than whoever made the code.
+    #[serde(default)]
+    pub name: Option<String>,
 }
 
 /// All devices.

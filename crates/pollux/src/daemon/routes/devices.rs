@@ -66,7 +66,7 @@ pub(super) struct LetIn {
 pub(super) async fn claim(
     State(api): State<Arc<Api>>,
     headers: HeaderMap,
-    Json(Paired { code }): Json<Paired>,
+    Json(Paired { code, name: own }): Json<Paired>,
 ) -> Result<Response, Bad> {
     let now = api.hub.now();
     let stranger = Guest { name: "(not let in)".into(), scopes: Vec::new(), ..Guest::owner() };
@@ -75,6 +75,8 @@ pub(super) async fn claim(
         let trouble = Trouble::refused("wrong_code", "this code is wrong, used, or too old");
         return Err(trouble.hint("make a new one: `pollux pair`").into());
     };
+    let own = own.filter(|own| !own.trim().is_empty() && own.len() <= LONGEST_NAME);
+    let name = own.unwrap_or(name);
     let id = uuid::Uuid::new_v4().to_string();
     let device = Device {
         id: id.clone(),
