@@ -1,6 +1,7 @@
-//! Builds the web app into the program, so that `cargo build` on a clean clone needs nothing done by hand.
+//! Builds the web app into the program, so that `cargo build` on a clean clone needs nothing done by hand, and links the
+//! program for a quick start.
 //!
-//! It runs only when a file of the app has changed, writes only into the target directory, and needs the network only
+//! The app is built only when a file of the app has changed, writes only into the target directory, and needs the network only
 //! when the list of packages has changed. Without Node the program is built all the same, with a plain page instead.
 #![expect(
     clippy::disallowed_methods,
@@ -27,6 +28,8 @@ const SOURCES: [&str; 7] = [
 ];
 
 fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    link();
     let Some(place) = Place::find() else { return };
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", place.web.join(source).display());
@@ -38,6 +41,16 @@ fn main() {
         println!("cargo::{level}=hint: install Node 20 or newer with npm, then build again");
         // Tried again at the next build.
         println!("cargo::rerun-if-changed={}", place.out.join("never").display());
+    }
+}
+
+/// Links the program for a fixed address where that is possible. The loader then has no thirty thousand addresses to put
+/// right at each start, which is most of what `pollux hook` would cost; Gemini CLI waits for it at every tool.
+fn link() {
+    // `CARGO_CFG_…` is how cargo tells a build script what it builds for.
+    let told = |name: &str| env::var(name).unwrap_or_default();
+    if told("CARGO_CFG_TARGET_OS") == "linux" && told("CARGO_CFG_TARGET_ENV") == "gnu" {
+        println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }
 

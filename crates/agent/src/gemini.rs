@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod cli;
+pub mod commands;
 pub mod hooks;
 pub mod models;
 pub mod screen;

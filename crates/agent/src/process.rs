@@ -112,6 +112,17 @@ impl Program {
     }
 }
 
+/// The processes that a Pollux has left which is gone: killed, perhaps, before it could end them.
+pub fn strays() -> Vec<u32> {
+    let strays = family::strays().into_iter();
+    strays.filter_map(|stray| u32::try_from(stray.as_raw_nonzero().get()).ok()).collect()
+}
+
+/// Ends what [`strays`] finds.
+pub fn end_strays() {
+    family::end(&family::strays());
+}
+
 fn next_number() -> u64 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)

@@ -11,7 +11,7 @@
 //! let prompt = |id: &str, text: &str| Request {
 //!     id: id.into(),
 //!     by: By::owner(),
-//!     command: Command::Prompt { text: text.into() },
+//!     command: Command::prompt(text),
 //! };
 //! assert_eq!(session.command(&prompt("a", "hello"), now).reply, Reply::Done(Done::Sent));
 //! // The same command once more is not run once more.
@@ -22,6 +22,7 @@
 //! ```
 
 mod command;
+mod keys;
 mod known;
 mod questions;
 mod queue;

@@ -6,19 +6,25 @@ mod http;
 mod session;
 pub mod typescript;
 
-pub use frame::{ClientFrame, Hello, Numbered, Recorded, ServerFrame, Snapshot, Why};
-pub use http::{
-    Accepted, AuditEntry, Begin, Capabilities, CommandBody, Counted, Device, Devices, Events,
-    Found, Health, Me, Messages, Pair, Paired, Pairing, Problem, Projects, Scope, Search, Sessions,
-    Trust, UsageBody,
+pub use frame::{
+    ClientFrame, Hello, Line, Numbered, Picture, Recorded, ServerFrame, Snapshot, Why,
 };
-pub use session::{Driver, Live, LivePart, OpenQuestion, Summary};
+pub use http::{
+    Accepted, Adopt, AuditEntry, Begin, Browsed, Call, CallKind, Called, Capabilities, CommandBody,
+    Counted, Device, Devices, Events, Files, Found, Health, Image, Kept, Me, Messages, Model,
+    Models, Pair, Paired, Pairing, Problem, Projects, PushKey, Scope, Search, Sessions, Share,
+    ShareLink, Shared, Slash, SlashCommands, Subscribe, SubscribeKeys, Trust, Unsubscribe,
+    UsageBody, Watched,
+};
+pub use session::{Context, Driver, Live, LivePart, OpenQuestion, Summary};
 
 /// The version of the API: the `1` of `/api/v1`. It rises only when an old client would misunderstand.
 pub const VERSION: u32 = 1;
 /// What this daemon can do beyond the version. A client looks here before it uses something new.
-pub const FEATURES: &[&str] =
-    &["resume", "queue", "shown", "search", "pages", "pairing", "scopes", "audit", "restore"];
+pub const FEATURES: &[&str] = &[
+    "resume", "queue", "shown", "search", "pages", "pairing", "scopes", "audit", "restore",
+    "terminal", "screen", "images", "files", "models", "share", "push",
+];
 /// How often the daemon says that it is there, in seconds. A client that has heard nothing for three times as long
 /// connects anew.
 pub const HEARTBEAT_SECONDS: u64 = 15;

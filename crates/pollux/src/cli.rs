@@ -2,6 +2,8 @@
 
 mod capabilities;
 mod complete;
+mod demo;
+mod doctor;
 pub(crate) mod hook;
 mod hooks;
 mod live;
@@ -32,6 +34,8 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Demo(demo::Demo),
+    Doctor(doctor::Doctor),
     Serve(serve::Serve),
     #[command(flatten)]
     Session(session::Session),
@@ -63,6 +67,8 @@ enum Command {
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(command) => run::run(command, config),
+        Command::Demo(command) => live::run(demo::run(command, config)),
+        Command::Doctor(command) => live::run(doctor::run(command, config)),
         Command::Serve(command) => serve::run(command, config),
         Command::Session(command) => session::run(command, config),
         Command::New(command) => live::run(command.run(config)),

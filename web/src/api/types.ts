@@ -14,6 +14,20 @@ id: string,
 reply: Reply, };
 
 /**
+ * An agent that somebody runs already, in tmux.
+ */
+export type Adopt = { 
+/**
+ * tmux's name of its pane, such as `%3`; needed where there are several.
+ */
+pane?: string, 
+/**
+ * The tmux server: a name or a path. Without this the one that the user's own `tmux` talks to. Only the user of this
+ * machine may name one.
+ */
+socket?: string, };
+
+/**
  * The program that is driven.
  */
 export type Agent = "gemini" | "other";
@@ -126,6 +140,54 @@ status: Status, } | { "type": "image",
 source: ImageSource, };
 
 /**
+ * Directories in a directory.
+ */
+export type Browsed = { 
+/**
+ * The real path of the directory.
+ */
+path: string, 
+/**
+ * The names of the directories in it.
+ */
+directories: Array<string>, };
+
+/**
+ * What a device is told that is called.
+ */
+export type Call = { 
+/**
+ * What it is about.
+ */
+kind: CallKind, 
+/**
+ * What the session is about.
+ */
+title: string, 
+/**
+ * What is asked, or what was said last.
+ */
+body: string, 
+/**
+ * The session.
+ */
+session_id?: string, };
+
+/**
+ * Why a device is called.
+ */
+export type CallKind = "question" | "done" | "failed" | "stalled" | "test";
+
+/**
+ * How many browsers of this device were called.
+ */
+export type Called = { 
+/**
+ * How many.
+ */
+called: number, };
+
+/**
  * What the daemon can do.
  */
 export type Capabilities = { 
@@ -199,7 +261,19 @@ session_id: string,
 /**
  * What to do.
  */
-command: Command, } | { "type": "ping" };
+command: Command, } | { "type": "screen", 
+/**
+ * Which session.
+ */
+session_id: string, 
+/**
+ * True to begin, false to end.
+ */
+on: boolean, } | { "type": "visible", 
+/**
+ * True where it is on a screen.
+ */
+visible: boolean, } | { "type": "ping" };
 
 /**
  * What a person or a program asks of a session.
@@ -208,7 +282,11 @@ export type Command = { "type": "prompt",
 /**
  * The text.
  */
-text: string, } | { "type": "answer", 
+text: string, 
+/**
+ * Pictures that belong to it, by the names that they were given when they were sent.
+ */
+images?: Array<string>, } | { "type": "answer", 
 /**
  * Which question.
  */
@@ -248,7 +326,15 @@ text: string, } | { "type": "cancel",
 /**
  * The id of the command that brought it.
  */
-queued: string, } | { "type": "continue" } | { "type": "stop" };
+queued: string, } | { "type": "keys", 
+/**
+ * A text to type first.
+ */
+text?: string, 
+/**
+ * Then these keys: `Enter`, `Escape`, `Up`, `C-c` and so on.
+ */
+keys?: Array<string>, } | { "type": "continue" } | { "type": "stop" };
 
 /**
  * A command for a session.
@@ -267,6 +353,19 @@ command: Command, };
  * What a message holds: blocks, or the upstream string where there is none.
  */
 export type Content = Array<Block> | string;
+
+/**
+ * How much a model has in mind.
+ */
+export type Context = { 
+/**
+ * The tokens of the last answer, with all that was said before it.
+ */
+tokens: number, 
+/**
+ * How many the model can hold, where that is known.
+ */
+limit?: number, };
 
 /**
  * The tokens of one model.
@@ -622,6 +721,15 @@ rpc_code?: number,
 upstream?: JsonValue, };
 
 /**
+ * Files of a project that fit what somebody has begun to write.
+ */
+export type Files = { 
+/**
+ * Their paths from the project's directory; directories end with `/`.
+ */
+files: Array<string>, };
+
+/**
  * A place in a session.
  */
 export type Found = { 
@@ -689,6 +797,19 @@ device: string,
 scopes: Array<Scope>, };
 
 /**
+ * A picture that will belong to a prompt.
+ */
+export type Image = { 
+/**
+ * Its kind, such as `image/png`.
+ */
+media_type: string, 
+/**
+ * Its bytes, in Base64.
+ */
+data: string, };
+
+/**
  * The data of a picture.
  */
 export type ImageSource = { "type": "base64", 
@@ -708,9 +829,31 @@ url: string, };
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /**
+ * A picture that is kept.
+ */
+export type Kept = { 
+/**
+ * The name by which a prompt names it.
+ */
+name: string, };
+
+/**
  * How bad it is.
  */
 export type Level = "warning" | "error";
+
+/**
+ * One row of a screen.
+ */
+export type Line = { 
+/**
+ * Its number, from 0 at the top.
+ */
+row: number, 
+/**
+ * Its pieces, each of which looks alike.
+ */
+runs: Array<Run>, };
 
 /**
  * What has not become a message yet.
@@ -907,6 +1050,32 @@ epoch: number, };
 export type Mode = "default" | "auto_edit" | "yolo" | "plan";
 
 /**
+ * A model.
+ */
+export type Model = { 
+/**
+ * What it is asked for by.
+ */
+id: string, 
+/**
+ * What it is, for people.
+ */
+label: string, 
+/**
+ * How many tokens it can hold, where that is known.
+ */
+context?: number, };
+
+/**
+ * Models that can be asked for.
+ */
+export type Models = { 
+/**
+ * The models.
+ */
+models: Array<Model>, };
+
+/**
  * An event with its number.
  */
 export type Numbered = { 
@@ -989,7 +1158,11 @@ export type Paired = {
 /**
  * The code.
  */
-code: string, };
+code: string, 
+/**
+ * What the device calls itself, where it knows better than whoever made the code.
+ */
+name?: string, };
 
 /**
  * Asks for a code that lets a new device in.
@@ -1013,6 +1186,39 @@ export type Part = "text" | "thinking";
  * How far a run came before it failed.
  */
 export type Phase = "find" | "start" | "handshake" | "auth" | "request" | "response" | "tool" | "budget" | "cancelled";
+
+/**
+ * What stands on the agent's own screen. The first one has all rows; those that follow have the rows that differ.
+ */
+export type Picture = { 
+/**
+ * Which session.
+ */
+session_id: string, 
+/**
+ * True where all rows are in it: forget those of before.
+ */
+whole: boolean, 
+/**
+ * How wide the screen is. It is the size of the window at the desk, and stays that.
+ */
+columns: number, 
+/**
+ * How high the screen is.
+ */
+rows: number, 
+/**
+ * Where the cursor is, where it is to be seen: row and column, from 0.
+ */
+cursor?: [number, number], 
+/**
+ * The title of the window.
+ */
+title: string, 
+/**
+ * The rows, each with its number from 0.
+ */
+lines: Array<Line>, };
 
 /**
  * What is wrong, in the shape of every border.
@@ -1039,6 +1245,15 @@ export type Projects = {
  * Their real paths.
  */
 projects: string[], };
+
+/**
+ * The key that a browser wants to know before it can be called.
+ */
+export type PushKey = { 
+/**
+ * `applicationServerKey`, in Base64 for addresses.
+ */
+key: string, };
 
 /**
  * The agent waits for somebody.
@@ -1093,7 +1308,11 @@ text: string,
 /**
  * Who sent it.
  */
-by: string, };
+by: string, 
+/**
+ * Pictures that belong to it.
+ */
+images?: Array<string>, };
 
 /**
  * A message in its place.
@@ -1154,6 +1373,53 @@ export type Rewrite = "rewind" | "checkpoint" | "replaced" | "retried";
 export type Role = "user" | "assistant" | "system";
 
 /**
+ * A piece of a row that looks alike.
+ *
+ * ```
+ * use pollux_agent::terminal::{Emulator, Size};
+ *
+ * let mut terminal = Emulator::new(Size { columns: 20, rows: 1 });
+ * terminal.feed(b"one \x1b[1;31mtwo\x1b[0m");
+ * let row = &terminal.runs()[0];
+ * assert_eq!((row[0].text.as_str(), row[1].text.as_str()), ("one ", "two"));
+ * assert_eq!((row[1].fg.as_deref(), row[1].bold), (Some("1"), true));
+ * ```
+ */
+export type Run = { 
+/**
+ * The text.
+ */
+text: string, 
+/**
+ * The colour of the text: `0` to `15` for those that the terminal chooses, else `#rrggbb`; none for its own.
+ */
+fg?: string, 
+/**
+ * The colour behind the text.
+ */
+bg?: string, 
+/**
+ * Bold.
+ */
+bold?: boolean, 
+/**
+ * Dim.
+ */
+dim?: boolean, 
+/**
+ * Italic.
+ */
+italic?: boolean, 
+/**
+ * Underlined.
+ */
+underline?: boolean, 
+/**
+ * With the colours exchanged.
+ */
+inverse?: boolean, };
+
+/**
  * What a device may do.
  */
 export type Scope = "view" | "prompt" | "approve" | "admin";
@@ -1202,7 +1468,7 @@ events: Array<Numbered>,
 /**
  * False where more are on their way at once.
  */
-caught_up: boolean, } | { "type": "heartbeat", 
+caught_up: boolean, } | { "type": "screen" } & Picture | { "type": "heartbeat", 
 /**
  * Its time.
  */
@@ -1260,6 +1526,71 @@ export type Sessions = {
 sessions: Array<Summary>, };
 
 /**
+ * How long a link shall show a session.
+ */
+export type Share = { 
+/**
+ * For so many hours: a day unless told otherwise, a month at most.
+ */
+hours?: number, };
+
+/**
+ * A link that shows a session.
+ */
+export type ShareLink = { 
+/**
+ * Where it is to be seen. The token is behind the `#`, which no server sees.
+ */
+urls: Array<string>, 
+/**
+ * Until when.
+ */
+expires_at: string, };
+
+/**
+ * A session that is shown, without its secrets.
+ */
+export type Shared = { 
+/**
+ * What it is about.
+ */
+title?: string, 
+/**
+ * A page of messages, oldest first.
+ */
+messages: Array<Recorded>, 
+/**
+ * Ask for those before this place; none where there are none.
+ */
+before?: number, 
+/**
+ * Until when it is shown.
+ */
+expires_at: string, };
+
+/**
+ * A command of the agent itself.
+ */
+export type Slash = { 
+/**
+ * Its name, with the slash.
+ */
+name: string, 
+/**
+ * What it does.
+ */
+description: string, };
+
+/**
+ * Commands of the agent itself, which a prompt may begin with.
+ */
+export type SlashCommands = { 
+/**
+ * In the order of their names.
+ */
+commands: Array<Slash>, };
+
+/**
  * All that a client needs to show a session that it knows nothing of.
  */
 export type Snapshot = { 
@@ -1312,6 +1643,32 @@ export type Status = "success" | "error" | "cancelled";
 export type StopReason = "end_turn" | "cancelled" | "max_turns" | "timeout" | "error";
 
 /**
+ * A browser's subscription, as it gives it.
+ */
+export type Subscribe = { 
+/**
+ * Where calls go.
+ */
+endpoint: string, 
+/**
+ * Its keys.
+ */
+keys: SubscribeKeys, };
+
+/**
+ * The keys of a browser's subscription.
+ */
+export type SubscribeKeys = { 
+/**
+ * Its public key.
+ */
+p256dh: string, 
+/**
+ * Its secret.
+ */
+auth: string, };
+
+/**
  * What is to be known of a session without reading it.
  */
 export type Summary = { 
@@ -1335,6 +1692,10 @@ driver?: Driver,
  * Where the agent works.
  */
 cwd?: string, 
+/**
+ * The git branch there, as it was when something was said last.
+ */
+branch?: string, 
 /**
  * What it is about.
  */
@@ -1392,6 +1753,10 @@ messages: number,
  */
 tokens: number, 
 /**
+ * How much the model has in mind, where that was told.
+ */
+context?: Context, 
+/**
  * What happened last, in one line.
  */
 activity?: string, 
@@ -1412,6 +1777,15 @@ export type Trust = {
  * Its path.
  */
 path: string, };
+
+/**
+ * A browser that is called no more.
+ */
+export type Unsubscribe = { 
+/**
+ * Where calls went.
+ */
+endpoint: string, };
 
 /**
  * Tokens, exactly as Gemini counts them: `input` holds `cached`, and `total` is the sum of input, output, thoughts
@@ -1456,6 +1830,19 @@ models: Array<Counted>, };
  * What tokens were counted over.
  */
 export type UsageScope = "message" | "model" | "run";
+
+/**
+ * Asks for a session that is shown.
+ */
+export type Watched = { 
+/**
+ * The token of the link.
+ */
+token: string, 
+/**
+ * Messages before this place.
+ */
+before?: number, };
 
 /**
  * Why a client gets a snapshot and not the tail.

@@ -44,6 +44,10 @@ pub enum Command {
     Prompt {
         /// The text.
         text: String,
+        /// Pictures that belong to it, by the names that they were given when they were sent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
+        images: Vec<String>,
     },
     /// An answer to a question.
     Answer {
@@ -88,17 +92,47 @@ pub enum Command {
         /// The id of the command that brought it.
         queued: String,
     },
+    /// Keys for the agent's own screen, as a person presses them. Whoever may press keys may do everything.
+    Keys {
+        /// A text to type first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", ts(optional))]
+        text: Option<String>,
+        /// Then these keys: `Enter`, `Escape`, `Up`, `C-c` and so on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
+        keys: Vec<String>,
+    },
     /// Go on with the queue, which waits after a turn that was stopped or failed.
     Continue,
     /// End the agent.
     Stop,
 }
 
+impl Command {
+    /// A prompt of words.
+    pub fn prompt(text: impl Into<String>) -> Self {
+        Self::Prompt { text: text.into(), images: Vec::new() }
+    }
+}
+
 /// What we tell the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// A prompt.
-    Prompt(String),
+    Prompt {
+        /// The text.
+        text: String,
+        /// Pictures that belong to it.
+        images: Vec<String>,
+    },
+    /// Keys for its own screen.
+    Keys {
+        /// A text to type first.
+        text: Option<String>,
+        /// Then these keys.
+        keys: Vec<String>,
+    },
     /// An answer.
     Answer {
         /// Which question.
@@ -116,6 +150,13 @@ pub enum Order {
     Model(String),
     /// End.
     Stop,
+}
+
+impl Order {
+    /// A prompt of words.
+    pub fn prompt(text: impl Into<String>) -> Self {
+        Self::Prompt { text: text.into(), images: Vec::new() }
+    }
 }
 
 /// What the rules want done, in this order.

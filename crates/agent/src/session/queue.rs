@@ -12,6 +12,10 @@ pub struct Queued {
     pub text: String,
     /// Who sent it.
     pub by: String,
+    /// Pictures that belong to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
+    pub images: Vec<String>,
 }
 
 /// The prompts that wait, first come first served.

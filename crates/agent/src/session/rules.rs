@@ -1,6 +1,7 @@
 //! The rules themselves.
 
 use super::command::{By, Command, Done, Effect, Order, Outcome, Reply, Request, Verdict};
+use super::keys::wrong;
 use super::known::Known;
 use super::questions::{Open, Questions};
 use super::queue::{Queue, Queued};
@@ -121,6 +122,14 @@ impl Session {
         self
     }
 
+    /// An agent that has outlived Pollux may still be in a mode that was given for a while: it ends when it would have.
+    #[must_use]
+    pub fn ending(mut self, mode: Mode, until: Timestamp) -> Self {
+        (self.mode, self.wanted) = (mode, mode);
+        self.until = Some((until, Mode::Default));
+        self
+    }
+
     /// The model that was asked for.
     #[must_use]
     pub fn model(mut self, model: Option<String>) -> Self {
@@ -171,7 +180,16 @@ impl Session {
             return Verdict::refused("exited", "the agent of this session is gone", hint);
         }
         match &request.command {
-            Command::Prompt { text } => self.prompt(request, text),
+            Command::Prompt { text, images } => self.prompt(request, text, images),
+            Command::Keys { text, keys } => match wrong(text.as_deref(), keys) {
+                Some(why) => {
+                    Verdict::refused("wrong_keys", why, "such as Enter, Escape, Up or C-c")
+                }
+                None => {
+                    let order = Order::Keys { text: text.clone(), keys: keys.clone() };
+                    Verdict::done(Done::Sent, vec![Effect::Order(order)])
+                }
+            },
             Command::Answer { question_id, choice, reason, shown } => {
                 let order = Order::Answer {
                     question_id: question_id.clone(),
@@ -203,8 +221,8 @@ impl Session {
         }
     }
 
-    fn prompt(&mut self, request: &Request, text: &str) -> Verdict {
-        if text.trim().is_empty() {
+    fn prompt(&mut self, request: &Request, text: &str, images: &[String]) -> Verdict {
+        if text.trim().is_empty() && images.is_empty() {
             return Verdict::refused("no_prompt", "there is no prompt", "say something");
         }
         if text.len() > self.limits.prompt {
@@ -212,7 +230,8 @@ impl Session {
             return Verdict::refused("prompt_too_long", why, "put it into a file and name that");
         }
         let (id, by) = (request.id.clone(), request.by.name.clone());
-        let queued = Queued { id: id.clone(), text: text.to_owned(), by };
+        let images = images.to_vec();
+        let queued = Queued { id: id.clone(), text: text.to_owned(), by, images };
         if self.takes_prompts() && self.queue.waiting.is_empty() {
             return Verdict::done(Done::Sent, self.begin(queued));
         }
@@ -239,7 +258,8 @@ impl Session {
     /// From now on it works: the agent will say so too, but the next command may be faster.
     fn begin(&mut self, queued: Queued) -> Vec<Effect> {
         self.status = SessionStatus::Working;
-        let order = Order::Prompt(queued.text.clone());
+        let (text, images) = (queued.text.clone(), queued.images.clone());
+        let order = Order::Prompt { text, images };
         self.sending = Some(queued);
         vec![Effect::Order(order)]
     }
@@ -401,8 +421,11 @@ impl Session {
     /// An order did not reach the agent. What it would have changed is as it was.
     pub fn failed(&mut self, order: &Order, why: &str, now: Timestamp) -> Vec<Effect> {
         let what = match order {
-            Order::Prompt(_) => {
-                self.status = SessionStatus::Idle;
+            Order::Prompt { .. } => {
+                // Unless the agent has said what it does instead.
+                if self.status == SessionStatus::Working {
+                    self.status = SessionStatus::Idle;
+                }
                 // It is not lost: it waits until somebody says that it shall be tried again.
                 if let Some(sending) = self.sending.take() {
                     self.queue.waiting.insert(0, sending);
@@ -426,6 +449,7 @@ impl Session {
                 "the mode"
             }
             Order::Model(_) => "the model",
+            Order::Keys { .. } => "a key",
             Order::Stop => "the end",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]

@@ -26,7 +26,7 @@ fn request(id: &str, command: Command) -> Request {
 }
 
 fn prompt(id: &str, text: &str) -> Request {
-    request(id, Command::Prompt { text: text.into() })
+    request(id, Command::prompt(text))
 }
 
 fn event(kind: EventKind<'static>) -> Event<'static> {
@@ -80,7 +80,7 @@ fn a_prompt_waits_while_the_agent_works_and_is_sent_when_it_stops() {
     let mut session = idle();
     assert_eq!(
         orders(&session.command(&prompt("a", "one"), at(0)).effects),
-        [Order::Prompt("one".into())]
+        [Order::prompt("one")]
     );
     for id in ["b", "c"] {
         assert!(orders(&session.command(&prompt(id, id), at(1)).effects).is_empty());
@@ -94,7 +94,7 @@ fn a_prompt_waits_while_the_agent_works_and_is_sent_when_it_stops() {
     );
     assert_eq!(code(&session.command(&request("f", cancel), at(1)).reply), "not_queued");
     let effects = session.event(&ended(StopReason::EndTurn), at(2));
-    assert_eq!(orders(&effects), [Order::Prompt("two".into())]);
+    assert_eq!(orders(&effects), [Order::prompt("two")]);
     assert!(session.event(&ended(StopReason::EndTurn), at(3)).is_empty());
 }
 
@@ -108,7 +108,7 @@ fn what_waits_is_not_sent_after_a_turn_that_was_stopped_until_somebody_says_so()
     assert!(orders(&session.event(&ended(StopReason::Cancelled), at(2))).is_empty());
     assert!(session.state().held);
     let verdict = session.command(&request("d", Command::Continue), at(3));
-    assert_eq!(orders(&verdict.effects), [Order::Prompt("two".into())]);
+    assert_eq!(orders(&verdict.effects), [Order::prompt("two")]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn an_agent_that_says_nothing_while_it_works_has_stalled_and_since_when_is_known
 #[test]
 fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
     let mut known = Known::default();
-    let text = Command::Prompt { text: "x".into() };
+    let text = Command::prompt("x");
     known.remember("old".into(), text.clone(), Reply::Done(Done::Sent));
     let queue = vec![Queued { id: "b".into(), text: "two".into(), by: "owner".into() }];
     let mut session = Session::new(Limits::default(), Mode::Default, at(0)).with(queue, known);
@@ -244,7 +244,7 @@ fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
     assert!(session.command(&request("old", text), at(1)).effects.is_empty());
     assert_eq!(session.state().queue.len(), 1);
     let verdict = session.command(&prompt("c", "three"), at(2));
-    assert_eq!(orders(&verdict.effects), [Order::Prompt("two".into())], "first come, first served");
+    assert_eq!(orders(&verdict.effects), [Order::prompt("two")], "first come, first served");
 }
 
 #[test]
@@ -252,11 +252,11 @@ fn a_prompt_that_did_not_arrive_waits_and_is_not_lost() {
     let mut session = idle();
     session.command(&prompt("a", "one"), at(0));
     assert_eq!(session.state().sending.unwrap().text, "one");
-    session.failed(&Order::Prompt("one".into()), "no such program", at(1));
+    session.failed(&Order::prompt("one"), "no such program", at(1));
     assert_eq!(session.state().status, SessionStatus::Idle);
     assert_eq!(session.state().queue.len(), 1);
     let verdict = session.command(&request("b", Command::Continue), at(2));
-    assert_eq!(orders(&verdict.effects), [Order::Prompt("one".into())]);
+    assert_eq!(orders(&verdict.effects), [Order::prompt("one")]);
     session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(3));
     assert!(session.state().sending.is_none());
 }

@@ -40,6 +40,18 @@ pub enum ClientFrame {
         /// What to do.
         command: Command,
     },
+    /// Show me the agent's own screen, or show it no more. Only where it is in a terminal.
+    Screen {
+        /// Which session.
+        session_id: String,
+        /// True to begin, false to end.
+        on: bool,
+    },
+    /// Whether somebody looks at this client. A device that is looked at is not called.
+    Visible {
+        /// True where it is on a screen.
+        visible: bool,
+    },
     /// Are you there? The answer is a heartbeat.
     Ping,
     /// A kind that this daemon does not know. It is answered with an `error`, and the connection goes on.
@@ -85,6 +97,8 @@ pub enum ServerFrame {
         /// False where more are on their way at once.
         caught_up: bool,
     },
+    /// The agent's own screen, to those who asked for it.
+    Screen(Box<Picture>),
     /// The daemon is there.
     Heartbeat {
         /// Its time.
@@ -105,6 +119,36 @@ pub enum ServerFrame {
         /// What is wrong.
         error: Problem,
     },
+}
+
+/// What stands on the agent's own screen. The first one has all rows; those that follow have the rows that differ.
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(optional_fields)]
+pub struct Picture {
+    /// Which session.
+    pub session_id: String,
+    /// True where all rows are in it: forget those of before.
+    pub whole: bool,
+    /// How wide the screen is. It is the size of the window at the desk, and stays that.
+    pub columns: u16,
+    /// How high the screen is.
+    pub rows: u16,
+    /// Where the cursor is, where it is to be seen: row and column, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<(u16, u16)>,
+    /// The title of the window.
+    pub title: String,
+    /// The rows, each with its number from 0.
+    pub lines: Vec<Line>,
+}
+
+/// One row of a screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
+pub struct Line {
+    /// Its number, from 0 at the top.
+    pub row: u16,
+    /// Its pieces, each of which looks alike.
+    pub runs: Vec<pollux_agent::terminal::Run>,
 }
 
 /// Who is there, and what it can do.

@@ -105,6 +105,20 @@ pub struct Begin {
     pub prompt: Option<String>,
 }
 
+/// An agent that somebody runs already, in tmux.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, TS, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[ts(optional_fields)]
+pub struct Adopt {
+    /// tmux's name of its pane, such as `%3`; needed where there are several.
+    #[serde(default)]
+    pub pane: Option<String>,
+    /// The tmux server: a name or a path. Without this the one that the user's own `tmux` talks to. Only the user of this
+    /// machine may name one.
+    #[serde(default)]
+    pub socket: Option<String>,
+}
+
 /// A command for a session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct CommandBody {
@@ -192,6 +206,77 @@ pub struct Trust {
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub path: PathBuf,
+}
+
+/// Files of a project that fit what somebody has begun to write.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Files {
+    /// Their paths from the project's directory; directories end with `/`.
+    pub files: Vec<String>,
+}
+
+/// Directories in a directory.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Browsed {
+    /// The real path of the directory.
+    #[ts(type = "string")]
+    #[schema(value_type = String)]
+    pub path: PathBuf,
+    /// The names of the directories in it.
+    pub directories: Vec<String>,
+}
+
+/// Commands of the agent itself, which a prompt may begin with.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct SlashCommands {
+    /// In the order of their names.
+    pub commands: Vec<Slash>,
+}
+
+/// A command of the agent itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
+pub struct Slash {
+    /// Its name, with the slash.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+}
+
+/// Models that can be asked for.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Models {
+    /// The models.
+    pub models: Vec<Model>,
+}
+
+/// A model.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct Model {
+    /// What it is asked for by.
+    pub id: String,
+    /// What it is, for people.
+    pub label: String,
+    /// How many tokens it can hold, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<u64>,
+}
+
+/// A picture that will belong to a prompt.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Image {
+    /// Its kind, such as `image/png`.
+    pub media_type: String,
+    /// Its bytes, in Base64.
+    pub data: String,
+}
+
+/// A picture that is kept.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Kept {
+    /// The name by which a prompt names it.
+    pub name: String,
 }
 
 /// Tokens by model.
@@ -313,4 +398,127 @@ pub struct AuditEntry {
     #[schema(value_type = Object)]
     #[ts(type = "Record<string, unknown>")]
     pub detail: serde_json::Value,
+}
+
+/// How long a link shall show a session.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, TS, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[ts(optional_fields)]
+pub struct Share {
+    /// For so many hours: a day unless told otherwise, a month at most.
+    #[serde(default)]
+    pub hours: Option<u32>,
+}
+
+/// A link that shows a session.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct ShareLink {
+    /// Where it is to be seen. The token is behind the `#`, which no server sees.
+    pub urls: Vec<String>,
+    /// Until when.
+    #[ts(type = "string")]
+    #[schema(value_type = String)]
+    pub expires_at: Timestamp,
+}
+
+/// Asks for a session that is shown.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[ts(optional_fields)]
+pub struct Watched {
+    /// The token of the link.
+    pub token: String,
+    /// Messages before this place.
+    #[serde(default)]
+    pub before: Option<u64>,
+}
+
+/// A session that is shown, without its secrets.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct Shared {
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// A page of messages, oldest first.
+    #[schema(value_type = Vec<Object>)]
+    pub messages: Vec<Recorded>,
+    /// Ask for those before this place; none where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// Until when it is shown.
+    #[ts(type = "string")]
+    #[schema(value_type = String)]
+    pub expires_at: Timestamp,
+}
+
+/// The key that a browser wants to know before it can be called.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct PushKey {
+    /// `applicationServerKey`, in Base64 for addresses.
+    pub key: String,
+}
+
+/// A browser's subscription, as it gives it.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct Subscribe {
+    /// Where calls go.
+    pub endpoint: String,
+    /// Its keys.
+    pub keys: SubscribeKeys,
+}
+
+/// The keys of a browser's subscription.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct SubscribeKeys {
+    /// Its public key.
+    pub p256dh: String,
+    /// Its secret.
+    pub auth: String,
+}
+
+/// A browser that is called no more.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Unsubscribe {
+    /// Where calls went.
+    pub endpoint: String,
+}
+
+/// How many browsers of this device were called.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Called {
+    /// How many.
+    pub called: usize,
+}
+
+/// What a device is told that is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct Call {
+    /// What it is about.
+    pub kind: CallKind,
+    /// What the session is about.
+    pub title: String,
+    /// What is asked, or what was said last.
+    pub body: String,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
+/// Why a device is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    /// The agent asks.
+    Question,
+    /// A turn is over.
+    Done,
+    /// A turn has failed, or the agent is gone.
+    Failed,
+    /// The agent works, and says nothing.
+    Stalled,
+    /// To see that the device hears.
+    Test,
 }

@@ -42,6 +42,9 @@ pub struct Summary {
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub cwd: Option<PathBuf>,
+    /// The git branch there, as it was when something was said last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -79,6 +82,9 @@ pub struct Summary {
     pub messages: u64,
     /// All tokens that were counted.
     pub tokens: u64,
+    /// How much the model has in mind, where that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
     /// What happened last, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
@@ -93,10 +99,51 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// A session of which nothing is known yet.
+    pub fn empty(now: Timestamp) -> Self {
+        Self {
+            id: String::new(),
+            version: 1,
+            agent_id: None,
+            driver: None,
+            cwd: None,
+            branch: None,
+            title: None,
+            status: SessionStatus::Starting,
+            mode: Mode::Default,
+            mode_until: None,
+            model: None,
+            stalled_since: None,
+            questions: Vec::new(),
+            queue: Vec::new(),
+            held: false,
+            sending: None,
+            seq: 0,
+            epoch: 0,
+            messages: 0,
+            tokens: 0,
+            context: None,
+            activity: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// True where commands are of no use: Pollux does not drive it.
     pub fn is_read_only(&self) -> bool {
         self.driver.is_none()
     }
+}
+
+/// How much a model has in mind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
+#[ts(optional_fields)]
+pub struct Context {
+    /// The tokens of the last answer, with all that was said before it.
+    pub tokens: u64,
+    /// How many the model can hold, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
 }
 
 /// A question that is open.

@@ -7,6 +7,7 @@ use crate::api::{Health, Projects, Trust};
 use crate::client::Client;
 use crate::config::Config;
 use crate::daemon::hub::agent::{Agents, Gemini};
+use crate::daemon::hub::terminal::Tmux;
 use crate::daemon::instance::{Daemon, Place, Surroundings, Told};
 use crate::report;
 use crate::trouble::Trouble;
@@ -127,12 +128,14 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         home,
         aside: config.data.join("rescued"),
         env: Vec::new(),
+        tmux: Tmux::new(config.tmux.clone()),
     };
     let around = Surroundings {
         place: Place::new(&config.data),
         gemini: config.gemini.clone(),
         index: Some(super::sessions::index_path(config)),
         agents: Agents::gemini(gemini),
+        hooks: Some(config.hooks.clone()),
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().worker_threads(2).build()?;

@@ -4,7 +4,7 @@ pub(super) mod answer;
 pub(super) mod change;
 mod listing;
 mod look;
-mod people;
+pub(super) mod people;
 pub(super) mod waiting;
 
 use crate::config::Config;

@@ -63,6 +63,8 @@ pub async fn wait(client: &Client, session: &str, until: &[Until]) -> anyhow::Re
         let status = status.and_then(|status| SessionStatus::deserialize(status).ok());
         let is = match status {
             Some(SessionStatus::Idle | SessionStatus::Error) => Until::Idle,
+            // An answer that is on its way is none that is waited for.
+            Some(SessionStatus::Waiting) if is_answered(frame) => return Ok(true),
             Some(SessionStatus::Waiting) => Until::Question,
             Some(SessionStatus::Exited) => Until::Exit,
             _ => return Ok(true),
@@ -74,4 +76,10 @@ pub async fn wait(client: &Client, session: &str, until: &[Until]) -> anyhow::Re
     })
     .await?;
     Ok(came.map_or(Waited::Gone, Waited::Came))
+}
+
+fn is_answered(frame: &Value) -> bool {
+    let questions = frame.pointer("/session/questions").and_then(Value::as_array);
+    questions
+        .is_some_and(|all| !all.is_empty() && all.iter().all(|open| open.get("sent").is_some()))
 }

@@ -9,7 +9,7 @@ pub use headers::{Addresses, Refused, check};
 pub use pairing::{CODE_SECONDS, Pairings, TRIES};
 pub use secret::{Secret, hash};
 
-use super::log::{Log, add_device, devices, revoke, seen};
+use super::log::{Log, add_device, devices, revoke, seen, unsubscribe_device};
 use crate::api::{Device, Scope};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
@@ -49,6 +49,11 @@ impl Guest {
             by_cookie: false,
             revoked: CancellationToken::new(),
         }
+    }
+
+    /// What it is known by: the device's id.
+    pub fn id(&self) -> &str {
+        self.device.as_deref().unwrap_or("owner")
     }
 
     /// True where it may do something.
@@ -153,7 +158,13 @@ impl Door {
     /// Lets a device in no more, and ends what it has open. False where there is none.
     pub async fn revoke(&self, id: &str) -> anyhow::Result<bool> {
         let owned = id.to_owned();
-        let gone = self.log.write(move |connection| revoke(connection, &owned)).await?;
+        let gone = self
+            .log
+            .write(move |connection| {
+                unsubscribe_device(connection, &owned)?;
+                revoke(connection, &owned)
+            })
+            .await?;
         self.devices().retain(|_, known| {
             if known.device.id == id {
                 known.revoked.cancel();

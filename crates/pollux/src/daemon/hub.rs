@@ -4,11 +4,16 @@ mod acp;
 pub mod agent;
 mod files;
 mod headless;
+mod hooks;
 mod repair;
 mod restore;
 mod task;
+pub mod terminal;
+mod terminals;
+mod uploads;
 
 pub use task::{Ask, Snapshot};
+pub use uploads::Uploads;
 
 use super::clock::Clock;
 use super::log::{Bell, Feed, Log, begin, begins, begun, known, stored};
@@ -18,6 +23,7 @@ use agent::{Agents, Wanted};
 use jiff::Timestamp;
 use pollux_agent::model::{Mode, SessionStatus};
 use pollux_agent::session::{By, Command, Limits, Reply, Request, Session};
+use pollux_agent::terminal::Pane;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -38,6 +44,8 @@ pub struct Settings {
     pub index: Option<PathBuf>,
     /// What a session may do, and for how long.
     pub limits: Limits,
+    /// Pictures that belong to prompts.
+    pub uploads: Uploads,
 }
 
 /// All sessions. Clones are the same hub.
@@ -69,6 +77,8 @@ struct Slot {
     start: Option<Wanted>,
     /// True where it was left as it was by a daemon that ended: what is in its file may not be in the log.
     torn: bool,
+    /// The mode that a daemon which has ended gave for a while, and until when.
+    ends: Option<(Mode, Timestamp)>,
 }
 
 impl Hub {
@@ -83,10 +93,11 @@ impl Hub {
                 row.start.as_deref().and_then(|start| serde_json::from_str(start).ok());
             let mut summary = row.summary;
             let torn = start.is_some() && is_torn(&summary);
+            let ends = summary.mode_until.map(|until| (summary.mode, until));
             left_behind(&mut summary);
             let id = summary.id.clone();
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
-            let slot = Slot { no: row.no, feed, task: None, file: row.file, start, torn };
+            let slot = Slot { no: row.no, feed, task: None, file: row.file, start, torn, ends };
             slots.insert(id, slot);
         }
         let inner = Inner {
@@ -207,33 +218,40 @@ impl Hub {
         }
         // The mode of before does not come back by itself.
         wanted.mode = begin.mode.unwrap_or_default();
-        self.close(&id).await;
+        self.reopen(&id, wanted).await?;
+        self.first_prompt(&id, begin, by).await?;
+        Ok(self.feed(&id)?.1.summary())
+    }
+
+    /// Opens a session anew, with another agent than before.
+    async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
+        self.close(id).await;
         {
             let mut slots = self.slots();
-            let slot = slots.get_mut(&id).ok_or_else(|| unknown(&id))?;
+            let slot = slots.get_mut(id).ok_or_else(|| unknown(id))?;
             let mut summary = (*slot.feed.summary()).clone();
             summary.driver = Some(wanted.driver);
             summary.status = SessionStatus::Starting;
             summary.mode = wanted.mode;
             summary.version += 1;
             slot.feed.set_summary(summary);
+            slot.torn = false;
             slot.start = Some(wanted.clone());
         }
-        let (no, start) = (self.feed(&id)?.0, serde_json::to_string(&wanted)?);
+        let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);
         self.log()
             .write(move |connection| {
                 connection.execute("UPDATE sessions SET start = ?2 WHERE no = ?1", (no, start))
             })
             .await?;
-        self.ask(&id).await?;
-        self.first_prompt(&id, begin, by).await?;
-        Ok(self.feed(&id)?.1.summary())
+        self.ask(id).await?;
+        Ok(())
     }
 
     async fn first_prompt(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<()> {
         let Some(text) = begin.prompt else { return Ok(()) };
         let name = begin.client_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let command = Command::Prompt { text };
+        let command = Command::prompt(text);
         let request = Request { id: format!("{name}-prompt"), by: by.clone(), command };
         match self.command(id, request).await? {
             Reply::Done(_) => Ok(()),
@@ -248,27 +266,13 @@ impl Hub {
         let now = self.now();
         Summary {
             id: wanted.id.clone(),
-            version: 1,
             agent_id: wanted.agent_id.clone(),
             driver: Some(wanted.driver),
             cwd: Some(wanted.cwd.clone()),
-            title: None,
-            status: SessionStatus::Starting,
             mode: wanted.mode,
-            mode_until: None,
             model: wanted.model.clone(),
-            stalled_since: None,
-            questions: Vec::new(),
-            queue: Vec::new(),
-            held: false,
-            sending: None,
-            seq: 0,
             epoch: epoch(now),
-            messages: 0,
-            tokens: 0,
-            activity: None,
-            created_at: now,
-            updated_at: now,
+            ..Summary::empty(now)
         }
     }
 
@@ -291,7 +295,8 @@ impl Hub {
             .await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let slot = Slot { no, feed, task: None, file: None, start: Some(wanted), torn: false };
+        let slot =
+            Slot { no, feed, task: None, file: None, start: Some(wanted), torn: false, ends: None };
         self.slots().insert(id.clone(), slot);
         self.ask(&id).await?;
         Ok(())
@@ -315,6 +320,26 @@ impl Hub {
         told.await.map_err(|_closed| gone())?
     }
 
+    /// The terminal that the agent of a session is in.
+    pub async fn pane(&self, id: &str) -> anyhow::Result<Pane> {
+        let (reply, told) = oneshot::channel();
+        let task = self.ask(id).await?;
+        let none =
+            || Trouble::refused("no_terminal", "the agent of this session is not in a terminal");
+        task.send(Ask::Pane { reply }).await.map_err(|_closed| none())?;
+        Ok(told.await.ok().flatten().ok_or_else(none)?)
+    }
+
+    /// The agent's own directory.
+    pub fn gemini(&self) -> &std::path::Path {
+        &self.inner.settings.gemini
+    }
+
+    /// Pictures that belong to prompts.
+    pub fn uploads(&self) -> &Uploads {
+        &self.inner.settings.uploads
+    }
+
     /// The task of a session, which is started where there is none.
     async fn ask(&self, id: &str) -> anyhow::Result<mpsc::Sender<Ask>> {
         let slot = {
@@ -331,6 +356,10 @@ impl Hub {
         let mut session = Session::new(self.inner.settings.limits, summary.mode, now)
             .model(summary.model.clone())
             .with(summary.queue.clone(), known);
+        if let Some((mode, until)) = slot.ends.filter(|_| summary.driver == Some(Driver::Terminal))
+        {
+            session = session.ending(mode, until);
+        }
         if slot.start.is_none() || summary.status == SessionStatus::Exited {
             session.ended();
         }
@@ -342,7 +371,7 @@ impl Hub {
         }
         let (asks, asked) = mpsc::channel(WAITING);
         let task = Task::new(self, slot, session, asked);
-        lock(&self.inner.tasks).spawn(task.run(self.inner.stop.clone()));
+        lock(&self.inner.tasks).spawn(task.run());
         slot.task = Some(asks.clone());
         Ok(asks)
     }

@@ -9,13 +9,15 @@ pub use settings::{Serve, Told};
 use super::door::tls::{self, Tls};
 use super::door::{Addresses, Door, Secret};
 use super::hub::agent::Agents;
-use super::hub::{Hub, Settings};
+use super::hub::{Hub, Settings, Uploads};
 use super::log::{Keep, Log, retain};
+use super::push::{self, Push, Vapid};
 use super::routes::{Api, router};
 use super::server;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use jiff::SignedDuration;
+use pollux_agent::gemini::hooks::deliver::Place as HookPlace;
 use pollux_agent::session::Limits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,6 +40,7 @@ pub struct Daemon {
     tls: Option<Tls>,
     api: Arc<Api>,
     keep: Keep,
+    hooks: Option<HookPlace>,
     /// Where it is reached.
     pub address: Address,
 }
@@ -53,12 +56,14 @@ pub struct Surroundings {
     pub index: Option<PathBuf>,
     /// How agents are started.
     pub agents: Agents,
+    /// Where hooks hand over what they were told.
+    pub hooks: Option<HookPlace>,
 }
 
 impl Daemon {
     /// Takes the lock, opens the log and binds the port. Fails where another daemon runs.
     pub async fn open(serve: &Serve, around: Surroundings) -> anyhow::Result<Self> {
-        let Surroundings { place, gemini, index, agents } = around;
+        let Surroundings { place, gemini, index, agents, hooks } = around;
         place.make()?;
         let lock = place.lock()?;
         let log = Log::open(&place.log())?;
@@ -71,7 +76,9 @@ impl Daemon {
             stall: SignedDuration::from_secs(i64::from(serve.stall_seconds)),
             ..Limits::default()
         };
-        let hub = Hub::open(log.clone(), agents, Settings { gemini, index, limits })?;
+        let uploads = Uploads::new(place.uploads());
+        let settings = Settings { gemini, index, limits, uploads };
+        let hub = Hub::open(log.clone(), agents, settings)?;
         let listener = listen(serve).await?;
         let bound = listener.local_addr()?;
         let names = serve.names(bound.ip());
@@ -97,8 +104,9 @@ impl Daemon {
             serve.behind_proxy.as_deref().is_some_and(|origin| origin.starts_with("https:"));
         let secure = tls.is_some() || proxied;
         let stop = CancellationToken::new();
-        let api = Arc::new(Api { hub, door, addresses, fingerprint, secure, stop });
-        Ok(Self { place, _lock: lock, listener, tls, api, keep, address })
+        let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?)?);
+        let api = Arc::new(Api { hub, door, addresses, fingerprint, secure, push, stop });
+        Ok(Self { place, _lock: lock, listener, tls, api, keep, hooks, address })
     }
 
     /// What the requests share, for tests that look inside.
@@ -113,9 +121,15 @@ impl Daemon {
             .with_context(|| format!("could not listen on {}", self.place.socket().display()))?;
         let router = router(Arc::clone(&self.api));
         let hub = self.api.hub.clone();
+        // Whoever asks finds the agents that live.
+        hub.take_up_all().await;
         let mut tasks = JoinSet::new();
+        if let Some(hooks) = self.hooks {
+            tasks.spawn(hub.clone().hear_hooks(hooks));
+        }
         tasks.spawn(server::port(self.listener, self.tls, router.clone(), stop.clone()));
         tasks.spawn(server::socket(socket, router, stop.clone()));
+        tasks.spawn(push::watch(hub.clone(), Arc::clone(&self.api.push), stop.clone()));
         tasks.spawn(hub.clone().mend());
         tasks.spawn(hub.clone().follow_files());
         tasks.spawn(keep(hub.clone(), self.keep, stop.clone()));

@@ -3,6 +3,7 @@
 //! One thread writes, all that waits in one transaction. Readers have connections of their own and never wait for it.
 //! A [`Feed`] holds the newest events of one session in memory and rings the bells of those who follow.
 
+mod afar;
 mod entry;
 mod feed;
 mod page;
@@ -13,6 +14,9 @@ mod schema;
 mod search;
 mod writer;
 
+pub use afar::{
+    Subscription, share, shared, subscribe, subscriptions, unshare, unsubscribe, unsubscribe_device,
+};
 pub use entry::{Entry, entry, shortened};
 pub use feed::{Bell, Feed};
 pub use page::{

@@ -1,5 +1,7 @@
 //! The API over HTTP, under `/api/v1`.
 
+mod afar;
+mod around;
 mod bad;
 mod devices;
 mod gate;
@@ -14,6 +16,7 @@ pub use sessions::commanded;
 
 use super::door::{Addresses, Door, Guest};
 use super::hub::Hub;
+use super::push::Push;
 use super::{socket, web};
 use crate::api::{Capabilities, FEATURES, Health, Me, Scope, VERSION};
 use crate::trouble::Trouble;
@@ -40,6 +43,8 @@ pub struct Api {
     pub fingerprint: Option<String>,
     /// True where browsers speak TLS to it, or to a proxy in front of it.
     pub secure: bool,
+    /// Calls to devices.
+    pub push: Arc<Push>,
     /// Cancelled when the daemon shall end.
     pub stop: CancellationToken,
 }
@@ -49,6 +54,7 @@ pub fn router(api: Arc<Api>) -> Router {
     let open = Router::new()
         .route("/api/v1/health", get(health))
         .route("/api/v1/pair", post(devices::claim))
+        .route("/api/v1/shared", post(afar::shared))
         .fallback(web::page);
     let closed = Router::new()
         .route("/api/v1/me", get(me))
@@ -56,8 +62,9 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/api/v1/openapi.json", get(openapi::serve))
         .route("/api/v1/ws", get(upgrade))
         .route("/api/v1/sessions", get(sessions::list).post(sessions::begin))
+        .route("/api/v1/sessions/adopt", post(sessions::adopt))
         .route("/api/v1/sessions/{id}", get(sessions::show))
-        .route("/api/v1/sessions/{id}/commands", post(sessions::command))
+        .route("/api/v1/sessions/{id}/commands", get(around::slash).post(sessions::command))
         .route("/api/v1/sessions/{id}/messages", get(pages::messages))
         .route("/api/v1/sessions/{id}/events", get(pages::events))
         .route("/api/v1/sessions/{id}/events/{seq}", get(pages::event))
@@ -65,11 +72,19 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/api/v1/sessions/{id}/restore", post(sessions::restore))
         .route("/api/v1/questions", get(sessions::questions))
         .route("/api/v1/projects", get(sessions::projects).post(sessions::trust))
+        .route("/api/v1/projects/browse", get(around::browse))
+        .route("/api/v1/files", get(around::files))
+        .route("/api/v1/models", get(around::models))
+        .route("/api/v1/images", post(around::image))
         .route("/api/v1/search", get(pages::search))
         .route("/api/v1/usage", get(pages::usage))
         .route("/api/v1/devices", get(devices::list))
         .route("/api/v1/devices/{id}", delete(devices::revoke))
         .route("/api/v1/pairings", post(devices::pair))
+        .route("/api/v1/sessions/{id}/share", post(afar::share).delete(afar::unshare))
+        .route("/api/v1/push/key", get(afar::key))
+        .route("/api/v1/push/subscription", post(afar::subscribe).delete(afar::unsubscribe))
+        .route("/api/v1/push/test", post(afar::test))
         .route("/api/v1/audit", get(devices::audit))
         .route("/api/v1/shutdown", post(shutdown))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&api), gate::admit));

@@ -7,6 +7,7 @@ use super::hub::Hub;
 use super::log::Bell;
 use super::reader::Reader;
 use super::routes::{Api, commanded, problem};
+use super::screen;
 use crate::api::{ClientFrame, HEARTBEAT_SECONDS, Hello, ServerFrame};
 use crate::trouble::Trouble;
 use axum::extract::ws::{Message, WebSocket};
@@ -16,6 +17,7 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -25,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS * 4);
 /// How many sessions one connection may follow.
 const SUBSCRIPTIONS: usize = 128;
+/// How many screens one connection may look at.
+const SCREENS: usize = 4;
 /// How many commands of one connection may be on their way.
 const COMMANDS: usize = 32;
 /// How many sessions the list has that `watch` gives; more are to be had by page.
@@ -41,6 +45,11 @@ struct Client {
     /// The versions of summaries that were sent, where all are watched.
     watched: Option<HashMap<String, u64>>,
     commands: JoinSet<String>,
+    /// The screens that are shown, each by a task that ends when it is dropped.
+    screens: HashMap<String, JoinSet<()>>,
+    /// True while somebody looks at it.
+    visible: bool,
+    pictures: (mpsc::Sender<String>, mpsc::Receiver<String>),
 }
 
 /// Somebody else has to be told, or nobody is there any more.
@@ -57,10 +66,16 @@ pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
         readers: HashMap::new(),
         watched: None,
         commands: JoinSet::new(),
+        screens: HashMap::new(),
+        visible: false,
+        pictures: mpsc::channel(1),
     };
     let hello = ServerFrame::Hello(Hello::to(&client.guest.name, &client.guest.scopes));
     if client.frame(&hello).await.is_ok() {
         let _gone = client.run(input).await;
+    }
+    if client.visible {
+        client.api.push.looks(client.guest.id(), false);
     }
     // Whoever went away needs no farewell; the others get one.
     let _closed = tokio::time::timeout(Duration::from_secs(1), client.out.close()).await;
@@ -100,6 +115,7 @@ impl Client {
                     }
                 }
                 dirty = self.bell.heard() => self.news(dirty).await?,
+                Some(picture) = self.pictures.1.recv() => self.text(picture).await?,
             }
         }
     }
@@ -167,6 +183,18 @@ impl Client {
                 });
                 Ok(())
             }
+            Ok(ClientFrame::Screen { session_id, on: false }) => {
+                self.screens.remove(&session_id);
+                Ok(())
+            }
+            Ok(ClientFrame::Screen { session_id, on: true }) => self.show(session_id).await,
+            Ok(ClientFrame::Visible { visible }) => {
+                if visible != self.visible {
+                    self.visible = visible;
+                    self.api.push.looks(self.guest.id(), visible);
+                }
+                Ok(())
+            }
             Ok(ClientFrame::Ping) => self.heartbeat().await,
             Ok(ClientFrame::Unknown) => {
                 self.wrong("unknown_frame", "this daemon knows no such frame").await
@@ -189,6 +217,26 @@ impl Client {
             }
             Err(error) => self.failed(Some(id), &error).await,
         }
+    }
+
+    /// Begins to show a screen.
+    async fn show(&mut self, id: String) -> Result<(), Gone> {
+        self.screens.retain(|_, shown| shown.try_join_next().is_none());
+        if self.screens.len() >= SCREENS && !self.screens.contains_key(&id) {
+            return self.wrong("too_many_screens", "leave another screen first").await;
+        }
+        let (hub, frames, session) = (self.api.hub.clone(), self.pictures.0.clone(), id.clone());
+        let mut shown = JoinSet::new();
+        shown.spawn(async move {
+            let Err(error) = screen::show(hub, session.clone(), frames.clone()).await else {
+                return;
+            };
+            let frame = ServerFrame::Error { id: Some(session), error: problem(&error) };
+            // Whoever has gone away needs no reason.
+            let _told = frames.send(serde_json::to_string(&frame).unwrap_or_default()).await;
+        });
+        self.screens.insert(id, shown);
+        Ok(())
     }
 
     async fn watch(&mut self) -> Result<(), Gone> {

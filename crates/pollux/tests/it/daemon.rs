@@ -4,8 +4,10 @@
 mod api;
 mod door;
 mod frames;
+mod hard;
 mod house;
 mod live;
 mod reconnect;
 mod recovery;
+mod terminal;
 mod told;

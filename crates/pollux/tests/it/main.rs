@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acp;
-mod hooks;
 mod daemon;
+mod demo;
+mod doctor;
+mod hooks;
 mod hostile;
 mod live;
 mod rehearse;

@@ -63,7 +63,7 @@ proptest! {
                 }
             };
             for order in orders(&effects) {
-                if let Order::Prompt(text) = order {
+                if let Order::Prompt { text, .. } = order {
                     prop_assert!(!running, "two at once");
                     running = true;
                     prop_assert!(sent.insert(text), "the same one twice");

@@ -2,9 +2,10 @@
 
 use super::send::{come_to_rest, exit};
 use super::tell::{Format, Teller, question};
-use super::{daemon, find, join, only_in_terminals, order, trouble};
+use super::{daemon, done, find, join, only_in_terminals, order, trouble};
 use crate::cli::complete::ids;
 use crate::cli::session::answer::{self, Given};
+use crate::cli::session::change::Tell;
 use crate::config::Config;
 use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
@@ -28,24 +29,20 @@ pub(crate) struct Answer {
     /// What the agent is told with it
     #[arg(long)]
     reason: Option<String>,
-    /// Wait until the agent is done or asks something else, and print what it said
-    #[arg(long, short)]
-    wait: bool,
-    /// What to print while waiting
+    /// What to print while waiting for an agent in a terminal
     #[arg(long, short, value_enum)]
     output: Option<Format>,
-    /// One object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    tell: Tell,
 }
 
 impl Answer {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, self.output.is_some(), config).await? {
             only_in_terminals(&[("--output", self.output.is_some())])?;
             let (session, choice, reason) = (self.id, self.choice, self.reason);
-            let (question, wait, json) = (self.question, self.wait, self.json);
-            let given = Given { session, choice, question, reason, wait, json };
+            let (question, tell) = (self.question, self.tell);
+            let given = Given { session, choice, question, reason, tell };
             return answer::run(&client, given).await;
         }
         let Some(choice) = self.choice else { return show(&self.id, config).await };
@@ -54,7 +51,8 @@ impl Answer {
         let mut early = Vec::new();
         let answered = orders.answer(self.question, choice, self.reason);
         order(&mut live, answered, |event| early.push(event)).await?;
-        if !self.wait {
+        done(self.tell.json)?;
+        if !self.tell.wait {
             return Ok(ExitCode::SUCCESS);
         }
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));

@@ -1,10 +1,11 @@
 //! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
+use super::send::{come_to_rest, exit};
 use super::tell::{Format, Teller};
-use super::{attach, only_in_terminals, trouble};
+use super::{attach, only_in_terminals, tell, trouble};
 use crate::api::{Begin, Driver};
 use crate::cli::run::{self, prompt, resume::Kept};
-use crate::cli::session::change;
+use crate::cli::session::change::{self, Tell};
 use crate::client::Client;
 use crate::config::Config;
 use crate::report;
@@ -12,7 +13,6 @@ use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
 use pollux_agent::model::{EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -74,12 +74,8 @@ pub(crate) struct New {
     /// Go on telling what happens, until the agent has ended
     #[arg(long, short, value_enum)]
     output: Option<Format>,
-    /// Wait until the agent has nothing more to do, or asks
-    #[arg(long)]
-    wait: bool,
-    /// One object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    tell: Tell,
 }
 
 pub(super) fn size(text: &str) -> Result<Size, String> {
@@ -98,6 +94,9 @@ impl New {
         let mut live = self.start(&config).await?;
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
         let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        if let Some(client) = Client::running(&config).await? {
+            tell(&client, &super::find(&key, &config).await?).await?;
+        }
         if let Some(format) = self.output {
             if format == Format::Text {
                 report::note(&format!("session {key}"));
@@ -107,12 +106,16 @@ impl New {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        let mut out = report::out();
-        writeln!(out, "{key}")?;
-        out.flush()?;
-        drop(out);
+        if self.tell.json {
+            report::json(&serde_json::json!({ "id": key }))?;
+        } else {
+            report::text(&format!("{key}\n"))?;
+        }
         if self.attach {
             return attach::to(&super::find(&key, &config).await?);
+        }
+        if self.tell.wait && self.prompt.is_some() {
+            return Ok(exit(come_to_rest(&mut live, &mut teller).await?));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -143,7 +146,7 @@ impl New {
             resume,
             prompt: self.prompt,
         };
-        change::begin(&client, &begin, self.wait, self.json).await
+        change::begin(&client, &begin, self.tell).await
     }
 
     async fn start(&self, config: &Config) -> anyhow::Result<Live> {
@@ -153,8 +156,11 @@ impl New {
         let cache = config.cache.join("agents.json");
         let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
         let home = config.gemini.parent().unwrap_or(&config.gemini);
-        let mut start =
-            Start::new().socket(config.tmux.clone()).home(home).cwd(&cwd).mode(self.mode.unwrap_or_default());
+        let mut start = Start::new()
+            .socket(config.tmux.clone())
+            .home(home)
+            .cwd(&cwd)
+            .mode(self.mode.unwrap_or_default());
         for (name, value) in &self.env {
             start = start.env(name, value);
         }
@@ -215,7 +221,7 @@ async fn ready(
         Err(_) => report::warn("the agent is not ready after a minute: look with `pollux screen`"),
     }
     if let Some(question) = asked.filter(|_| !tell) {
-        super::tell::question(&question);
+        tell::question(&question);
     }
     let all = all(&config.tmux).await.map_err(trouble)?;
     let found = all.into_iter().find(|found| found.pane == live.pane().id());

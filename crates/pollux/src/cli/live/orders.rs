@@ -1,9 +1,9 @@
 //! `pollux interrupt`, `pollux mode`, `pollux model`: short orders for an agent.
 
-use super::{daemon, join, only_in_terminals, order};
+use super::{daemon, done, join, only_in_terminals, order};
 use crate::cli::complete::ids;
 use crate::cli::run;
-use crate::cli::session::change;
+use crate::cli::session::change::{self, Tell};
 use crate::config::Config;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::model;
@@ -26,14 +26,15 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, self.drop_queued, config).await? {
             only_in_terminals(&[("--drop-queued", self.drop_queued)])?;
             let command = Command::Interrupt;
-            return change::order(&client, &self.id, command, false, self.json).await;
+            return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
         order(&mut live, orders.interrupt(self.drop_queued), drop).await?;
+        done(self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -45,8 +46,8 @@ pub(crate) struct Mode {
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// default, auto-edit, yolo or plan; Claude's acceptEdits and bypassPermissions too
-    #[arg(value_parser = run::mode)]
-    mode: model::Mode,
+    #[arg(value_name = "MODE", value_parser = run::mode)]
+    to: model::Mode,
     /// Only for so many minutes; then the mode before comes back
     #[arg(long, value_name = "N")]
     minutes: Option<u32>,
@@ -57,14 +58,15 @@ pub(crate) struct Mode {
 
 impl Mode {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
+        if let Some(client) = daemon(&self.id, false, config).await? {
             let seconds = self.minutes.map(|minutes| minutes.saturating_mul(60));
-            let command = Command::Mode { mode: self.mode, seconds };
-            return change::order(&client, &self.id, command, false, self.json).await;
+            let command = Command::Mode { mode: self.to, seconds };
+            return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
-        order(&mut live, orders.mode(self.mode), drop).await?;
+        order(&mut live, orders.mode(self.to), drop).await?;
+        done(self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -76,7 +78,8 @@ pub(crate) struct Model {
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// The model, in the CLI's words
-    model: String,
+    #[arg(value_name = "MODEL")]
+    to: String,
     /// One object
     #[arg(long)]
     json: bool,
@@ -84,13 +87,14 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
-            let command = Command::Model { model: self.model };
-            return change::order(&client, &self.id, command, false, self.json).await;
+        if let Some(client) = daemon(&self.id, false, config).await? {
+            let command = Command::Model { model: self.to };
+            return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
-        order(&mut live, orders.model(self.model), drop).await?;
+        order(&mut live, orders.model(self.to), drop).await?;
+        done(self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,10 +1,10 @@
 //! `pollux send`: words for an agent.
 
 use super::tell::{Format, Rest, Teller};
-use super::{daemon, join, only_in_terminals, order};
+use super::{daemon, done, join, only_in_terminals, order};
 use crate::cli::complete::ids;
 use crate::cli::run::prompt;
-use crate::cli::session::change;
+use crate::cli::session::change::{self, Tell};
 use crate::config::Config;
 use crate::report;
 use clap::ValueEnum;
@@ -38,15 +38,11 @@ pub(crate) struct Send {
     /// What becomes of it while the agent works
     #[arg(long, value_enum)]
     busy: Option<While>,
-    /// Wait until the agent is done or asks something, and print what it said
-    #[arg(long, short)]
-    wait: bool,
-    /// What to print while waiting
+    /// What to print while waiting for an agent in a terminal
     #[arg(long, short, value_enum)]
     output: Option<Format>,
-    /// One object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    tell: Tell,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -62,15 +58,19 @@ enum While {
 impl Send {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let text = prompt::read(self.text.as_deref())?;
-        if let Some(client) = daemon(&self.id, config).await? {
+        let directly = self.literal
+            || self.output.is_some()
+            || matches!(self.busy, Some(While::Queue | While::Refuse))
+            || !self.attach.is_empty();
+        if let Some(client) = daemon(&self.id, directly, config).await? {
             only_in_terminals(&[
                 ("--literal", self.literal),
                 ("--attach", !self.attach.is_empty()),
                 ("--busy", self.busy.is_some()),
                 ("--output", self.output.is_some()),
             ])?;
-            let command = Command::Prompt { text };
-            return change::order(&client, &self.id, command, self.wait, self.json).await;
+            let command = Command::prompt(text);
+            return change::order(&client, &self.id, command, self.tell).await;
         }
         let words = if self.literal { Words::Prompt(text) } else { Words::typed(&text) };
         let files = self.attach.iter().map(|file| prompt::attached(&config.cwd.join(file)));
@@ -86,7 +86,8 @@ impl Send {
         let mut early = Vec::new();
         let sent = orders.send(words, files, busy);
         order(&mut live, sent, |event| early.push(event)).await?;
-        if !self.wait || !is_prompt {
+        done(self.tell.json)?;
+        if !self.tell.wait || !is_prompt {
             return Ok(ExitCode::SUCCESS);
         }
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));

@@ -1,8 +1,8 @@
 //! `pollux stop`: the end of an agent.
 
-use super::{daemon, find, order, trouble};
+use super::{daemon, done, find, order, trouble};
 use crate::cli::complete::ids;
-use crate::cli::session::change;
+use crate::cli::session::change::{self, Tell};
 use crate::config::Config;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::Found;
@@ -23,12 +23,13 @@ pub(crate) struct Stop {
 
 impl Stop {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, config).await? {
-            return change::order(&client, &self.id, Command::Stop, false, self.json).await;
+        if let Some(client) = daemon(&self.id, false, config).await? {
+            return change::order(&client, &self.id, Command::Stop, Tell::now(self.json)).await;
         }
         let found = find(&self.id, config).await?;
         if found.dead {
             remove(&found).await?;
+            done(self.json)?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut live = super::join(&self.id, config).await?;
@@ -41,6 +42,7 @@ impl Stop {
         {
             remove(&left).await?;
         }
+        done(self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }

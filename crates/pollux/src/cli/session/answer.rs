@@ -1,6 +1,7 @@
 //! `pollux answer` for sessions of the daemon.
 
-use super::change::order;
+use super::change::{Tell, order};
+use crate::api::Summary;
 use crate::client::Client;
 use crate::render::clean;
 use crate::report;
@@ -21,10 +22,8 @@ pub(crate) struct Given {
     pub question: Option<String>,
     /// What to say with it.
     pub reason: Option<String>,
-    /// Wait for the next rest.
-    pub wait: bool,
-    /// One object.
-    pub json: bool,
+    /// When it is done, and how it says so.
+    pub tell: Tell,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,7 +51,7 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
     }
     let [(asked, shown)] = open.as_slice() else { return Err(which(&open)) };
     let Some(choice) = &args.choice else {
-        if args.json {
+        if args.tell.json {
             report::json(&summary.questions)?;
         } else {
             report::text(&as_text(asked))?;
@@ -65,7 +64,17 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
         reason: args.reason,
         shown: Some(shown.clone()),
     };
-    order(client, &summary.id, command, args.wait, args.json).await
+    order(client, &summary.id, command, args.tell).await
+}
+
+/// Says beside everything else what is asked.
+pub(super) fn note(summary: &Summary) -> anyhow::Result<()> {
+    for open in &summary.questions {
+        let asked: Asked = serde_json::from_str(open.question.get())?;
+        report::note(as_text(&asked).trim_end());
+    }
+    report::quiet("it waits for an answer: `pollux answer`");
+    Ok(())
 }
 
 fn which(open: &[(Asked, String)]) -> anyhow::Error {
@@ -105,6 +114,11 @@ fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
         _ => "",
     };
     let mut fitting = asked.options.iter().filter(|option| option.effect == effect);
+    if let (Some(option), None) = (fitting.next(), fitting.next()) {
+        return Ok(option.id.clone());
+    }
+    let begins = |option: &&Offered| option.label.to_lowercase().starts_with(&word.to_lowercase());
+    let mut fitting = asked.options.iter().filter(begins);
     if let (Some(option), None) = (fitting.next(), fitting.next()) {
         return Ok(option.id.clone());
     }

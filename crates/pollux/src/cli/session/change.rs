@@ -11,20 +11,36 @@ use clap_complete::ArgValueCompleter;
 use pollux_agent::session::{Command, Done, Outcome, Queued, Reply};
 use std::process::ExitCode;
 
+/// When a command is done, and how it says so.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Tell {
+    /// Wait until the agent has nothing more to do, or asks
+    #[arg(long, short)]
+    pub wait: bool,
+    /// One object
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Tell {
+    /// At once.
+    pub(crate) fn now(json: bool) -> Self {
+        Self { wait: false, json }
+    }
+}
+
 /// Begins a session, and waits for its first rest where that is wanted.
-pub(crate) async fn begin(
-    client: &Client,
-    begin: &Begin,
-    wait: bool,
-    json: bool,
-) -> anyhow::Result<ExitCode> {
+pub(crate) async fn begin(client: &Client, begin: &Begin, tell: Tell) -> anyhow::Result<ExitCode> {
     let summary = client.begin(begin).await?;
-    if json {
+    if tell.json {
         report::json(&summary)?;
     } else {
         report::text(&format!("{}\n", summary.id))?;
     }
-    if wait { waiting::until_idle(client, &summary.id).await } else { Ok(ExitCode::SUCCESS) }
+    if !tell.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
 }
 
 /// Gives a session a command, and waits for its next rest where that is wanted.
@@ -32,12 +48,14 @@ pub(crate) async fn order(
     client: &Client,
     session: &str,
     command: Command,
-    wait: bool,
-    json: bool,
+    tell: Tell,
 ) -> anyhow::Result<ExitCode> {
-    let session = client.session(session).await?.id;
-    told(&client.command(&session, command).await?, json)?;
-    if wait { waiting::until_idle(client, &session).await } else { Ok(ExitCode::SUCCESS) }
+    let summary = client.session(session).await?;
+    told(&client.command(&summary.id, command).await?, tell.json)?;
+    if !tell.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
 }
 
 /// The prompts that wait: list them, change one, take one back, go on
@@ -72,7 +90,7 @@ pub(super) async fn queue(args: Queue, config: &Config) -> anyhow::Result<ExitCo
     };
     let client = Client::connect(config).await?;
     if let Some(command) = command {
-        return order(&client, &args.session, command, false, args.json).await;
+        return order(&client, &args.session, command, Tell::now(args.json)).await;
     }
     let queue = client.session(&args.session).await?.queue;
     if args.json {
@@ -85,7 +103,7 @@ pub(super) async fn queue(args: Queue, config: &Config) -> anyhow::Result<ExitCo
 }
 
 /// Says what came of a command, where that is not plain.
-pub(super) fn told(reply: &Reply, json: bool) -> anyhow::Result<()> {
+pub(crate) fn told(reply: &Reply, json: bool) -> anyhow::Result<()> {
     if json {
         return report::json(reply);
     }

@@ -2,6 +2,9 @@
 
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::file_of;
+use super::uploads::Uploads;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::gemini::acp::{Gemini as Acp, Live, Resume};
@@ -69,7 +72,11 @@ impl Orders for Steers {
         let (control, stop) = (self.control.clone(), self.stop.clone());
         Box::pin(async move {
             match order {
-                Order::Prompt(text) => control.prompt(Prompt::text(text)).await,
+                Order::Prompt { text, images } => control.prompt(with(text, images).await?).await,
+                Order::Keys { .. } => {
+                    let why = "the agent is not in a terminal";
+                    Err(Failure::new(Phase::Request, "no_terminal", why))
+                }
                 Order::Answer { question_id, choice, reason } => {
                     control.answer(question_id, choice, reason).await
                 }
@@ -83,6 +90,19 @@ impl Orders for Steers {
             }
         })
     }
+}
+
+/// A prompt with its pictures.
+async fn with(text: String, images: Vec<String>) -> Result<Prompt, Failure> {
+    let mut prompt = Prompt::text(text);
+    for path in images {
+        let bytes = tokio::fs::read(&path).await.map_err(|error| {
+            let message = format!("the picture {path} cannot be read: {error}");
+            Failure::new(Phase::Request, "no_image", message)
+        })?;
+        prompt = prompt.image(Uploads::media_type(&path), &STANDARD.encode(bytes));
+    }
+    Ok(prompt)
 }
 
 /// What is said where the file of a session is gone that was to be gone on with.

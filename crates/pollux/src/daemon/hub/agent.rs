@@ -1,16 +1,20 @@
 //! An agent that lives: events come out of it, orders go into it, whichever driver it has.
 
+use super::terminal::{self, Tmux};
 use super::{acp, headless};
 use crate::api::{Begin, Driver};
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
-use pollux_agent::model::{Event, Failure, Mode, Phase};
+use pollux_agent::gemini::terminal::Found;
+use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::model::{Event, Failure, Mode};
 use pollux_agent::session::Order;
+use pollux_agent::terminal::Pane;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Events of an agent, in order. Dropping it ends the agent where the driver says so.
 pub trait Events: Send {
@@ -22,6 +26,16 @@ pub trait Events: Send {
 pub trait Orders: Send + Sync {
     /// Hands an order to the agent.
     fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>>;
+
+    /// Passes on what a hook of the agent was told, where the driver has a use for it.
+    fn hook(&self, _line: String) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+        None
+    }
+
+    /// The terminal that the agent is in, if it is in one.
+    fn pane(&self) -> Option<Pane> {
+        None
+    }
 }
 
 /// Both ends of an agent.
@@ -57,6 +71,12 @@ pub struct Wanted {
     pub agent_id: Option<String>,
     /// The file of the session that is gone on with.
     pub file: Option<PathBuf>,
+    /// The terminal in which the agent is already. A daemon that comes later finds it anew.
+    #[serde(skip)]
+    pub found: Option<Found>,
+    /// How far the file was read of an agent that is there already.
+    #[serde(skip)]
+    pub place: Arc<Mutex<Option<Follow>>>,
 }
 
 impl Wanted {
@@ -70,6 +90,24 @@ impl Wanted {
             model: begin.model.clone(),
             agent_id,
             file: None,
+            found: None,
+            place: Arc::default(),
+        }
+    }
+
+    /// An agent that is there already, in a terminal.
+    pub fn in_terminal(found: Found, id: String) -> Self {
+        let key = found.key.clone().filter(|key| !key.starts_with("new-"));
+        Self {
+            id,
+            driver: Driver::Terminal,
+            cwd: found.cwd.clone(),
+            mode: Mode::default(),
+            model: None,
+            agent_id: key,
+            file: None,
+            found: Some(found),
+            place: Arc::default(),
         }
     }
 }
@@ -87,6 +125,8 @@ pub struct Gemini {
     pub aside: PathBuf,
     /// More variables for it.
     pub env: Vec<(OsString, OsString)>,
+    /// Where its terminals are.
+    pub tmux: Tmux,
 }
 
 impl Gemini {
@@ -108,6 +148,8 @@ pub type Start =
 pub struct Agents {
     start: Start,
     home: Option<PathBuf>,
+    /// Where terminals are.
+    pub(super) tmux: Option<Tmux>,
     /// The drivers that there are.
     pub drivers: Vec<Driver>,
 }
@@ -121,37 +163,39 @@ impl fmt::Debug for Agents {
 impl Agents {
     /// Gemini CLI.
     pub fn gemini(gemini: Gemini) -> Self {
-        let home = Some(gemini.home.clone());
+        let (home, tmux) = (Some(gemini.home.clone()), Some(gemini.tmux.clone()));
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
             let gemini = gemini.clone();
             Box::pin(async move {
                 match wanted.driver {
                     Driver::Headless => headless::start(wanted, gemini).await,
                     Driver::Acp => acp::start(wanted, gemini).await,
-                    Driver::Terminal => Err(no_such(wanted.driver)),
+                    Driver::Terminal => terminal::start(wanted, gemini).await,
                 }
             })
         };
-        Self { start: Arc::new(start), home, drivers: vec![Driver::Acp, Driver::Headless] }
+        let drivers = vec![Driver::Acp, Driver::Headless, Driver::Terminal];
+        Self { start: Arc::new(start), home, tmux, drivers }
     }
 
     /// Agents of one's own.
     pub fn of(start: Start, drivers: Vec<Driver>) -> Self {
-        Self { start, home: None, drivers }
+        Self { start, home: None, tmux: None, drivers }
     }
 
-    /// The file of a session, by the agent's own id.
-    pub fn file_of(&self, id: &str) -> Option<PathBuf> {
-        headless::file_of(self.home.as_ref()?, id)
+    /// The file of a session, by the agent's own id. An agent that was adopted may have a home of its own.
+    pub fn file_of(&self, id: &str, found: Option<&Found>) -> Option<PathBuf> {
+        let own = found.and_then(|found| found.gemini.as_deref()?.parent());
+        headless::file_of(own.or(self.home.as_deref())?, id)
+    }
+
+    /// The home that holds the agent's directory.
+    pub fn home(&self) -> Option<&std::path::Path> {
+        self.home.as_deref()
     }
 
     /// Starts one.
     pub async fn start(&self, wanted: Wanted) -> Result<Agent, Failure> {
         (self.start)(wanted).await
     }
-}
-
-fn no_such(driver: Driver) -> Failure {
-    let message = format!("the daemon has no driver {driver:?} yet");
-    Failure::new(Phase::Start, "no_such_driver", message).hint("use `--driver acp`")
 }

@@ -6,7 +6,7 @@ use crate::daemon::log::{Feed, begin};
 use jiff::Timestamp;
 use pollux_agent::gemini::transcript::follow::{Watch, Watched};
 use pollux_agent::gemini::transcript::store::{self, Kind, Session};
-use pollux_agent::model::{Mode, SessionStatus};
+use pollux_agent::model::SessionStatus;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,7 +91,8 @@ impl Hub {
             self.log().write(move |connection| begin(connection, &row, None, Some(&file))).await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let slot = Slot { no, feed, task: None, file: Some(path), start: None, torn: false };
+        let slot =
+            Slot { no, feed, task: None, file: Some(path), start: None, torn: false, ends: None };
         let mut slots = lock(&self.inner.slots);
         slots.entry(id).or_insert(slot);
         Ok(())
@@ -103,27 +104,17 @@ impl Hub {
         let digest = &session.digest;
         Summary {
             id: session.id.clone(),
-            version: 1,
             agent_id: Some(session.id.clone()),
-            driver: None,
             cwd: session.project.clone(),
             title: digest.title().map(str::to_owned),
             status: SessionStatus::Exited,
-            mode: Mode::Default,
-            mode_until: None,
             model: digest.model.clone(),
-            stalled_since: None,
-            questions: Vec::new(),
-            queue: Vec::new(),
-            held: false,
-            sending: None,
-            seq: 0,
             epoch: epoch(now),
             messages: digest.messages,
             tokens: digest.usage().total_tokens,
-            activity: None,
             created_at: digest.started_at.map_or(now, time),
             updated_at: time(session.updated_at()),
+            ..Summary::empty(now)
         }
     }
 }

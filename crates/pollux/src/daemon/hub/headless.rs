@@ -119,10 +119,10 @@ impl Headless {
 
     async fn obey(&mut self, order: Order) -> Result<(), Failure> {
         match order {
-            Order::Prompt(_) if self.running.is_some() => {
+            Order::Prompt { .. } if self.running.is_some() => {
                 Err(Failure::new(Phase::Start, "busy", "the agent works"))
             }
-            Order::Prompt(text) => self.run(text).await,
+            Order::Prompt { text, .. } => self.run(text).await,
             Order::Interrupt => {
                 if let Some(stop) = &self.stop {
                     stop.cancel();
@@ -143,7 +143,7 @@ impl Headless {
                 self.running = None;
                 Ok(())
             }
-            Order::Answer { .. } => {
+            Order::Answer { .. } | Order::Keys { .. } => {
                 Err(Failure::new(Phase::Start, "asks_nothing", "a headless agent asks nothing"))
             }
         }

@@ -1,27 +1,32 @@
 //! One session's task: the only one that numbers its events, asks its rules, and gives its agent orders.
 
+mod hooked;
 mod pump;
 mod sum;
 
 use super::agent::{Agent, Agents, Orders, Wanted};
 use super::repair::missing;
+use super::uploads::Uploads;
 use super::{Hub, Slot};
-use crate::api::{Live, Recorded, Summary};
+use crate::api::{Driver, Live, Recorded, Summary};
 use crate::daemon::clock::Clock;
 use crate::daemon::log::{self, Entry, Feed, Log, Row, entry};
 use crate::daemon::view::View;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use pollux_agent::gemini::hooks::Translator;
 use pollux_agent::gemini::transcript::follow::Follow;
 use pollux_agent::model::{Event, EventKind, Failure, Level, SessionStatus, Source, StopReason};
 use pollux_agent::session::{Command, Effect, Order, Reply, Request, Session};
+use pollux_agent::terminal::Pane;
 use pump::Pump;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// How many events are written at once.
@@ -53,6 +58,16 @@ pub enum Ask {
     },
     /// The session's file has changed.
     Look,
+    /// A hook of the agent was told this.
+    Hook {
+        /// One line, as it was handed over.
+        line: String,
+    },
+    /// Say which terminal the agent is in.
+    Pane {
+        /// Who is told.
+        reply: oneshot::Sender<Option<Pane>>,
+    },
     /// End, and say when.
     Close {
         /// Who is told.
@@ -79,12 +94,14 @@ pub(super) struct Task {
     no: i64,
     log: Log,
     clock: Clock,
+    stop: CancellationToken,
     feed: Arc<Feed>,
     summary: Summary,
     session: Session,
     view: View,
     asks: mpsc::Receiver<Ask>,
     agents: Agents,
+    uploads: Uploads,
     wanted: Option<Wanted>,
     torn: bool,
     file: Option<PathBuf>,
@@ -93,7 +110,21 @@ pub(super) struct Task {
     /// Orders on their way, and those that wait for the one before.
     ordered: FuturesUnordered<Ordered>,
     waiting: VecDeque<Order>,
-    in_turn: bool,
+    turn: Turn,
+    /// Set where it is not known whether the prompt that waits first has arrived: it would be told of after this event.
+    doubt: Option<u64>,
+    hooks: Translator,
+    /// What hooks were told, on its way to the driver.
+    passed_on: JoinSet<Result<(), Failure>>,
+}
+
+/// Whether there is a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    None,
+    Going,
+    /// It was begun before the daemon was started, and what became of it is not known yet.
+    Earlier,
 }
 
 /// What a task woke up for.
@@ -120,12 +151,14 @@ impl Task {
             no: slot.no,
             log: hub.inner.log.clone(),
             clock: hub.inner.clock,
+            stop: hub.inner.stop.clone(),
             feed: Arc::clone(&slot.feed),
             summary,
             session,
             view: View::default(),
             asks,
             agents: hub.inner.agents.clone(),
+            uploads: hub.inner.settings.uploads.clone(),
             wanted,
             torn: slot.torn,
             file: slot.file.clone(),
@@ -133,11 +166,16 @@ impl Task {
             orders: None,
             ordered: FuturesUnordered::new(),
             waiting: VecDeque::new(),
-            in_turn: false,
+            turn: Turn::None,
+            doubt: slot.torn.then_some(slot.feed.summary().seq),
+            hooks: Translator::default(),
+            passed_on: JoinSet::new(),
         }
     }
 
-    pub(super) async fn run(mut self, stop: CancellationToken) {
+    pub(super) async fn run(mut self) {
+        let stop = self.stop.clone();
+        self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
         self.begin().await;
         let agents = self.agents.clone();
         let start = self.wanted.clone().filter(|_| self.summary.status != SessionStatus::Exited);
@@ -207,6 +245,29 @@ impl Task {
             self.look().await;
         } else if self.torn {
             self.mend().await;
+        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.found.is_some()) {
+            self.take_up().await;
+        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.file.is_some()) {
+            // What was said before it is gone on with.
+            self.look().await;
+            self.follow = None;
+        }
+    }
+
+    /// The agent is there already, in a terminal: its file is read up to now, and its driver goes on from there.
+    async fn take_up(&mut self) {
+        let before = self.summary.seq;
+        self.doubt = Some(before);
+        self.look().await;
+        self.arrived(before).await;
+        let no = self.no;
+        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        if matches!(turn, Ok(Some((_, false)))) {
+            self.turn = Turn::Earlier;
+        }
+        let (place, wanted) = (self.follow.take(), self.wanted.as_ref());
+        if let Some(mut handed) = wanted.and_then(|wanted| wanted.place.lock().ok()) {
+            *handed = place;
         }
     }
 
@@ -287,7 +348,8 @@ impl Task {
         // A session that is gone on with may be written to another file than before.
         if self.wanted.is_some() {
             let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
-            let found = tokio::task::spawn_blocking(move || agents.file_of(&id));
+            let terminal = self.wanted.as_ref().and_then(|wanted| wanted.found.clone());
+            let found = tokio::task::spawn_blocking(move || agents.file_of(&id, terminal.as_ref()));
             self.file = found.await.ok().flatten();
         }
         self.file.clone()
@@ -321,6 +383,11 @@ impl Task {
                 self.look().await;
                 self.follow = None;
             }
+            Ask::Hook { line } => self.hook(line).await,
+            Ask::Pane { reply } => {
+                let pane = self.orders.as_ref().and_then(|orders| orders.pane());
+                drop(reply.send(pane));
+            }
             Ask::Look | Ask::Close { .. } => {}
         }
     }
@@ -331,16 +398,44 @@ impl Task {
             let hint = "go on with it: `pollux new --resume ID`";
             return Ok(pollux_agent::session::refused("read_only", why, hint));
         }
+        if let Some(refused) = self.cannot(&request.command) {
+            return Ok(refused);
+        }
+        if let (Command::Continue, Some(before)) = (&request.command, self.doubt.take()) {
+            // Meanwhile it may be seen to have arrived.
+            if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
+                self.look().await;
+                self.follow = None;
+            }
+            self.arrived(before).await;
+        }
         let verdict = self.session.command(&request, self.clock.now());
         let reply = verdict.reply;
         if let Reply::Done(_) = &reply {
-            if let (Command::Prompt { text }, None) = (&request.command, &self.summary.title) {
+            if let (Command::Prompt { text, .. }, None) = (&request.command, &self.summary.title) {
                 self.summary.title = Some(sum::title(text));
             }
             let command = Some((request.id, request.command, reply.clone()));
             self.effects(verdict.effects, command).await;
         }
         Ok(reply)
+    }
+
+    /// What this driver has no way for.
+    fn cannot(&self, command: &Command) -> Option<Reply> {
+        let driver = self.summary.driver;
+        match command {
+            Command::Keys { .. } if driver != Some(Driver::Terminal) => {
+                let why = "there are no keys to press: the agent is not in a terminal";
+                Some(pollux_agent::session::refused("no_terminal", why, ""))
+            }
+            Command::Prompt { images, .. } if !images.is_empty() && driver != Some(Driver::Acp) => {
+                let why = "this agent takes no pictures";
+                let hint = "name a file of its project in the text: `@picture.png`";
+                Some(pollux_agent::session::refused("no_images", why, hint))
+            }
+            _ => None,
+        }
     }
 
     async fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
@@ -386,7 +481,7 @@ impl Task {
         self.orders = None;
         if self.session.state().status != SessionStatus::Exited {
             let mut events = Vec::new();
-            if self.in_turn {
+            if self.turn != Turn::None {
                 let kind = EventKind::TurnEnded {
                     stop_reason: StopReason::Cancelled,
                     duration_ms: None,
@@ -404,6 +499,7 @@ impl Task {
     /// What the agent says. Where it has rewritten its history, it may have given old messages new ids, of which only
     /// the file tells: they are recorded in their place, before what comes next.
     async fn heard(&mut self, events: Vec<Event<'static>>) {
+        let events = if self.turn == Turn::Earlier { self.back(events) } else { events };
         let mut part = Vec::new();
         for event in events {
             let rewritten = is_rewritten(&event);
@@ -447,8 +543,16 @@ impl Task {
         }
     }
 
-    fn order(&mut self, order: Order) {
-        let overtakes = matches!(order, Order::Interrupt | Order::Stop | Order::Answer { .. });
+    fn order(&mut self, mut order: Order) {
+        if let Order::Prompt { images, .. } = &mut order {
+            for image in images {
+                *image = self.uploads.path(image).display().to_string();
+            }
+        }
+        let overtakes = matches!(
+            order,
+            Order::Interrupt | Order::Stop | Order::Answer { .. } | Order::Keys { .. }
+        );
         let Some(orders) = self.orders.clone() else {
             self.waiting.push_back(order);
             return;
@@ -494,8 +598,8 @@ impl Task {
 
     fn number(&mut self, event: &Event<'static>) -> Arc<Entry> {
         match &event.kind {
-            EventKind::TurnStarted { .. } => self.in_turn = true,
-            EventKind::TurnEnded { .. } | EventKind::SessionEnded { .. } => self.in_turn = false,
+            EventKind::TurnStarted { .. } => self.turn = Turn::Going,
+            EventKind::TurnEnded { .. } | EventKind::SessionEnded { .. } => self.turn = Turn::None,
             EventKind::HistoryRewritten { .. } => self.summary.epoch += 1,
             _ => {}
         }
@@ -517,9 +621,14 @@ impl Task {
                 // The agent waits as long as the disk does. Nothing is told that was not written.
                 Err(error) => tracing::error!(session = %self.summary.id, "{error:#}"),
             }
-            tokio::time::sleep(TRY_AGAIN).await;
+            tokio::select! {
+                () = tokio::time::sleep(TRY_AGAIN) => {}
+                // Who ends the daemon does not wait for the disk: the files of the agents have what is missing.
+                () = self.stop.cancelled() => return,
+            }
         }
         if count || self.follow.is_some() {
+            self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
             let no = self.no;
             if let Ok((messages, tokens)) =
                 self.log.read(move |connection| log::counts(connection, no)).await

@@ -58,6 +58,14 @@ impl Place {
         self.0.join("tls")
     }
 
+    pub(super) fn vapid(&self) -> PathBuf {
+        self.0.join("vapid")
+    }
+
+    pub(super) fn uploads(&self) -> PathBuf {
+        self.0.join("uploads")
+    }
+
     fn address(&self) -> PathBuf {
         self.0.join("address.json")
     }
@@ -85,7 +93,7 @@ impl Place {
 
     /// True where no daemon holds the lock.
     pub fn is_free(&self) -> bool {
-        self.lock().is_ok()
+        !self.0.join("lock").exists() || self.lock().is_ok()
     }
 
     /// Where the daemon is that runs, if it has said so.

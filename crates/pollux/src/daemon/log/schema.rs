@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Each step is taken once, in this order; a new one is added at the end.
-const STEPS: &[&str] = &[r"
+const STEPS: &[&str] = &[
+    r"
 CREATE TABLE sessions (
     no INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -67,7 +68,21 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 );
 CREATE TABLE projects (path TEXT PRIMARY KEY) WITHOUT ROWID;
-"];
+",
+    r"
+CREATE TABLE shares (
+    hash BLOB PRIMARY KEY,
+    session TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE subscriptions (
+    endpoint TEXT PRIMARY KEY,
+    device TEXT NOT NULL,
+    p256dh TEXT NOT NULL,
+    auth TEXT NOT NULL
+) WITHOUT ROWID;
+",
+];
 
 /// Opens the database for the one who writes, and takes the steps that are missing.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {

@@ -1,6 +1,6 @@
 //! The description of the API, made from the code that serves it.
 
-use super::{devices, pages, sessions};
+use super::{afar, around, devices, pages, sessions};
 use axum::Json;
 use utoipa::OpenApi;
 
@@ -16,6 +16,7 @@ use utoipa::OpenApi;
         serve,
         sessions::list,
         sessions::begin,
+        sessions::adopt,
         sessions::show,
         sessions::command,
         sessions::questions,
@@ -28,6 +29,18 @@ use utoipa::OpenApi;
         pages::stream,
         pages::search,
         pages::usage,
+        around::slash,
+        around::browse,
+        around::files,
+        around::models,
+        around::image,
+        afar::share,
+        afar::unshare,
+        afar::shared,
+        afar::key,
+        afar::subscribe,
+        afar::unsubscribe,
+        afar::test,
         devices::pair,
         devices::claim,
         devices::list,

@@ -3,8 +3,8 @@
 
 use super::{Api, Bad, need};
 use crate::api::{
-    Accepted, AuditEntry, Begin, CommandBody, OpenQuestion, Problem, Projects, Scope, Sessions,
-    Summary, Trust,
+    Accepted, Adopt, AuditEntry, Begin, CommandBody, Driver, OpenQuestion, Problem, Projects,
+    Scope, Sessions, Summary, Trust,
 };
 use crate::daemon::door::Guest;
 use crate::daemon::log;
@@ -14,7 +14,9 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use pollux_agent::gemini::terminal::Words;
 use pollux_agent::session::{Command, Reply, Request};
+use pollux_agent::terminal::Socket;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path as FilePath, PathBuf};
@@ -86,9 +88,30 @@ pub(super) async fn begin(
     Ok((StatusCode::CREATED, Json((*summary).clone())).into_response())
 }
 
+/// Takes up an agent that somebody runs in tmux, without restarting it.
+#[utoipa::path(
+    post, path = "/api/v1/sessions/adopt", request_body = Adopt,
+    responses((status = 201, body = Summary), (status = 409, body = Problem))
+)]
+pub(super) async fn adopt(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+    Json(adopt): Json<Adopt>,
+) -> Result<Response, Bad> {
+    need(&guest, Scope::Admin)?;
+    if guest.device.is_some() && adopt.socket.is_some() {
+        let message = "only the user of this machine may name a tmux server";
+        return Err(Trouble::refused("not_allowed", message).into());
+    }
+    let socket = adopt.socket.as_deref().map_or(Socket::Users, Socket::named);
+    let summary = api.hub.adopt(&socket, adopt.pane.as_deref()).await?;
+    note(&api, &guest, "adopt", Some(&summary.id), json!(adopt)).await;
+    Ok((StatusCode::CREATED, Json((*summary).clone())).into_response())
+}
+
 /// The real path of a directory in which this guest may start an agent. Links are followed first: what counts is where
 /// they lead. The user on this machine allows a directory by using it.
-async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
+pub(super) async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
     let real = cwd.canonicalize().ok().filter(|real| cwd.is_absolute() && real.is_dir());
     let allowed = api.hub.log().read(log::projects).await?;
     let outside = || {
@@ -152,11 +175,13 @@ pub async fn commanded(
     id: String,
     command: Command,
 ) -> anyhow::Result<Reply> {
-    let scope = match &command {
-        Command::Answer { .. } | Command::Mode { .. } => Scope::Approve,
-        _ => Scope::Prompt,
-    };
-    need(guest, scope).map_err(|bad| bad.0)?;
+    need(guest, scope(api, session, &command)).map_err(|bad| bad.0)?;
+    if let Command::Prompt { images, .. } = &command
+        && let Some(unknown) = images.iter().find(|image| !api.hub.uploads().has(image))
+    {
+        let trouble = Trouble::refused("unknown_image", format!("there is no picture `{unknown}`"));
+        return Err(trouble.hint("send it first: POST /api/v1/images").into());
+    }
     if id.is_empty() || id.len() > LONGEST_ID {
         let message = format!("the id of a command has 1 to {LONGEST_ID} bytes");
         return Err(Trouble::refused("wrong_request", message).into());
@@ -170,10 +195,31 @@ pub async fn commanded(
     Ok(reply)
 }
 
+/// What somebody must be allowed for a command. Keys can answer, change modes and run commands; and in a terminal so can a
+/// prompt that is a command of the CLI or of the shell.
+fn scope(api: &Api, session: &str, command: &Command) -> Scope {
+    match command {
+        Command::Answer { .. } | Command::Mode { .. } => Scope::Approve,
+        Command::Keys { .. } => Scope::Admin,
+        Command::Prompt { text, .. } | Command::Edit { text, .. } => {
+            let summary = api.hub.feed(session).ok().map(|(_, feed)| feed.summary());
+            let typed = summary.is_some_and(|summary| summary.driver == Some(Driver::Terminal));
+            let is_prompt = matches!(Words::typed(text), Words::Prompt(_));
+            if typed && !is_prompt { Scope::Admin } else { Scope::Prompt }
+        }
+        _ => Scope::Prompt,
+    }
+}
+
 /// What the audit log says of a command: of an answer also what was to be seen when it was given.
 fn told(api: &Api, session: &str, command: &Command) -> (&'static str, Value) {
     match command {
-        Command::Prompt { text } => ("prompt", json!({ "bytes": text.len() })),
+        Command::Prompt { text, images } => {
+            ("prompt", json!({ "bytes": text.len(), "images": images.len() }))
+        }
+        Command::Keys { text, keys } => {
+            ("keys", json!({ "bytes": text.as_ref().map_or(0, String::len), "keys": keys }))
+        }
         Command::Answer { question_id, choice, reason, shown } => {
             let summary = api.hub.feed(session).ok().map(|(_, feed)| feed.summary());
             let open = summary.iter().flat_map(|summary| &summary.questions);

@@ -67,7 +67,7 @@ async fn a_retried_command_runs_once_also_over_a_restart() {
         let (status, answer) = house.command(&id, "c1", prompt.clone()).await;
         assert_eq!((status, &answer["reply"]["done"]["done"]), (200, &json!("sent")));
     }
-    assert_eq!(hand.told(), [Order::Prompt("hello".into())]);
+    assert_eq!(hand.told(), [Order::prompt("hello")]);
     let begin = json!({ "cwd": house.directory.path(), "client_id": "b1" });
     let first = house.begin(begin.clone()).await;
     assert_eq!(house.begin(begin.clone()).await, first);
@@ -121,7 +121,7 @@ async fn a_prompt_waits_in_the_queue_and_can_be_changed_and_taken_back() {
     assert_eq!(summary["queue"], json!([{ "id": "c2", "text": "zwei", "by": "owner" }]));
     hand.say(&id, turn_ended()).await;
     super::house::wait_until("the next prompt is sent", || hand.told().len() == 2).await;
-    assert_eq!(hand.told()[1], Order::Prompt("zwei".into()));
+    assert_eq!(hand.told()[1], Order::prompt("zwei"));
     house.close().await;
 }
 
@@ -199,6 +199,7 @@ async fn two_daemons_do_not_share_a_directory() {
         gemini: house.directory.path().join(".gemini"),
         index: None,
         agents: hand.agents(),
+        hooks: None,
     };
     let second = pollux::daemon::instance::Daemon::open(&settings(), around).await;
     assert!(second.unwrap_err().to_string().contains("a daemon runs already"));

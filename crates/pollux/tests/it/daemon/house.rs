@@ -2,9 +2,12 @@
 
 use futures::{SinkExt, StreamExt};
 use pollux::daemon::hub::agent::{Agents, Gemini};
+use pollux::daemon::hub::terminal::Tmux;
 use pollux::daemon::instance::{Daemon, Place, Serve, Surroundings, Told};
 use pollux::daemon::routes::Api;
 use pollux_agent::gemini::cli::{Cli, Search, Version};
+use pollux_agent::gemini::hooks::deliver::Place as HookPlace;
+use pollux_agent::terminal::Socket as TmuxSocket;
 use pollux_e2e::Stage;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -69,7 +72,12 @@ impl House {
     ) -> Self {
         let place = Place::new(directory.path());
         let token = place.token();
-        let around = Surroundings { place, gemini: gemini.to_path_buf(), index: None, agents };
+        let gemini = gemini.to_path_buf();
+        let hooks = Some(HookPlace {
+            socket: directory.path().join("hooks.sock"),
+            spool: directory.path().join("spool.jsonl"),
+        });
+        let around = Surroundings { place, gemini, index: None, agents, hooks };
         let daemon = Daemon::open(serve, around).await.unwrap();
         let api = daemon.api();
         let origins = daemon.address.origins.clone();
@@ -154,7 +162,8 @@ pub(crate) fn gemini_on(stage: &Stage) -> Agents {
     let env = stage.env().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     let aside = stage.home().path().join("aside");
     let home = stage.home().path().to_path_buf();
-    Agents::gemini(Gemini { cli: Some(cli), search: Search::default(), home, aside, env })
+    let tmux = Tmux::new(TmuxSocket::Path(stage.home().path().join("tmux.sock")));
+    Agents::gemini(Gemini { cli: Some(cli), search: Search::default(), home, aside, env, tmux })
 }
 
 /// A WebSocket, as a client has it.

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use tempfile::TempDir;
 
-const LONGEST: Duration = Duration::from_mins(1);
+/// A session that was made in this minute is gone on with in the next.
+const LONGEST: Duration = Duration::from_mins(3);
 
 /// The program itself, as a daemon, in a directory that outlives it.
 struct Served {
@@ -33,6 +35,7 @@ impl Served {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pollux"));
         command.args(["serve", "--port", "0"]).current_dir(data);
         command.env("XDG_DATA_HOME", data).env("XDG_CONFIG_HOME", data).env("XDG_CACHE_HOME", data);
+        command.env("POLLUX_TMUX", data.join("tmux")).env("XDG_RUNTIME_DIR", data);
         command.envs(stage.env()).env("GEMINI_CLI_PATH", stage.cli().program());
         let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let place = data.join("pollux/daemon");
@@ -96,77 +99,131 @@ async fn listen(origin: String, token: String, id: String) -> BTreeMap<u64, Valu
     heard
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_daemon_that_is_killed_at_random_moments_loses_nothing_and_runs_nothing_twice() {
-    const KILLS: usize = 6;
-    let stage = Stage::with(&Cli::install("0.61.0").unwrap(), "greeting").await.unwrap();
-    let data = tempfile::tempdir().unwrap();
-    let mut daemon = Served::start(&stage, data.path()).await;
-    let begin = json!({ "cwd": stage.workspace(), "driver": "headless", "client_id": "one" });
-    let id =
-        daemon.post("/api/v1/sessions", &begin).await.unwrap()["id"].as_str().unwrap().to_owned();
-    let path = format!("/api/v1/sessions/{id}/commands");
-    for kill in 0..KILLS {
+/// A daemon that is killed again and again while a session of one driver runs.
+struct Siege {
+    stage: Stage,
+    data: TempDir,
+    driver: &'static str,
+    id: String,
+}
+
+impl Drop for Siege {
+    #[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+    fn drop(&mut self) {
+        let mut tmux = Command::new("tmux");
+        let _gone = tmux.arg("-S").arg(self.data.path().join("tmux")).arg("kill-server").output();
+    }
+}
+
+impl Siege {
+    async fn lay(driver: &'static str) -> (Self, Served) {
+        let stage = Stage::with(&Cli::install("0.61.0").unwrap(), "greeting").await.unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let daemon = Served::start(&stage, data.path()).await;
+        let begin = json!({ "cwd": stage.workspace(), "driver": driver, "client_id": "one" });
+        let begun = daemon.post("/api/v1/sessions", &begin).await.unwrap();
+        let id = begun["id"].as_str().unwrap().to_owned();
+        let siege = Self { stage, data, driver, id };
+        siege.rest(&daemon, "first").await;
+        (siege, daemon)
+    }
+
+    fn path(&self) -> String {
+        format!("/api/v1/sessions/{}/commands", self.id)
+    }
+
+    /// Says something, kills the daemon at a random moment, starts it again, and compares.
+    async fn kill(&self, daemon: Served, number: usize) -> Served {
         let mut hears = tokio::task::JoinSet::new();
-        hears.spawn(listen(daemon.origin.clone(), daemon.token.clone(), id.clone()));
-        let text = format!("words number {kill}");
+        hears.spawn(listen(daemon.origin.clone(), daemon.token.clone(), self.id.clone()));
+        let text = format!("words number {number}");
         let body =
-            json!({ "id": format!("c{kill}"), "command": { "type": "prompt", "text": text } });
-        daemon.post(&path, &body).await.unwrap();
-        let moment = Duration::from_millis(rand::rng().random_range(0..4_000));
+            json!({ "id": format!("c{number}"), "command": { "type": "prompt", "text": text } });
+        daemon.post(&self.path(), &body).await.unwrap();
+        let moment = Duration::from_millis(rand::rng().random_range(0..3_000));
         tokio::time::sleep(moment).await;
         // At once, as the system does it when memory runs out.
         drop(daemon);
         let heard = hears.join_next().await.unwrap().unwrap();
-        daemon = Served::start(&stage, data.path()).await;
-        settled(&daemon, &id).await;
-        let events = daemon.events(&id).await;
+        let daemon = Served::start(&self.stage, self.data.path()).await;
+        self.rest(&daemon, &format!("again{number}")).await;
+        let events = daemon.events(&self.id).await;
         for (place, event) in events.iter().enumerate() {
             assert_eq!(event["seq"], place as u64 + 1, "a gap, or one twice");
         }
         for (seq, event) in &heard {
-            assert_eq!(
-                &events[usize::try_from(*seq).unwrap() - 1],
-                event,
-                "told, and then changed"
-            );
+            let kept = &events[usize::try_from(*seq).unwrap() - 1];
+            assert_eq!(kept, event, "told, and then changed");
         }
         // Whoever did not hear the reply asks again. That must not run it twice.
-        daemon.post(&path, &body).await.unwrap();
-        go_on(&daemon, &id, &path, kill).await;
+        daemon.post(&self.path(), &body).await.unwrap();
+        self.go_on(&daemon, number).await;
+        daemon
     }
-    let prompts = stage.rehearsal().journal().prompts();
-    for kill in 0..KILLS {
-        let text = format!("words number {kill}");
-        let asked = prompts.iter().filter(|prompt| prompt.trim() == text).count();
-        assert!(asked <= 1, "`{text}` was run {asked} times");
+
+    /// Waits until the session is at rest. An agent that has gone with the daemon is gone on with by its user.
+    async fn rest(&self, daemon: &Served, name: &str) {
+        wait_for("the session at rest", LONGEST, async || {
+            let summary = daemon.get(&format!("/api/v1/sessions/{}", self.id)).await;
+            if summary["status"] == "exited" && self.driver == "acp" {
+                let again = json!({ "cwd": self.stage.workspace(), "driver": "acp",
+                    "resume": self.id, "client_id": name });
+                daemon.post("/api/v1/sessions", &again).await.unwrap();
+            }
+            if summary["status"] == "idle" { Ok(()) } else { Err(summary) }
+        })
+        .await;
     }
-    compare(&stage, &daemon, &id).await;
-    // What the model was asked is in the log, whatever became of the agent's own file.
-    let log = serde_json::to_string(&daemon.events(&id).await).unwrap();
-    for prompt in prompts.iter().filter(|prompt| prompt.starts_with("words number")) {
-        assert!(log.contains(prompt.trim()), "`{prompt}` was asked, and the log does not know");
+
+    /// What was accepted and did not arrive waits; somebody says that it shall go on.
+    async fn go_on(&self, daemon: &Served, number: usize) {
+        let summary = daemon.get(&format!("/api/v1/sessions/{}", self.id)).await;
+        if summary["held"] == true {
+            let body = json!({ "id": format!("go{number}"), "command": { "type": "continue" } });
+            daemon.post(&self.path(), &body).await.unwrap();
+        }
+        self.rest(daemon, &format!("on{number}")).await;
     }
-    drop(daemon);
-    stage.close().await;
+
+    /// Nothing was run twice, and all that was said is in the log, once.
+    async fn lift(self, daemon: Served, kills: usize) {
+        let prompts = self.stage.rehearsal().journal().prompts();
+        for number in 0..kills {
+            let text = format!("words number {number}");
+            let asked = prompts.iter().filter(|prompt| prompt.trim() == text).count();
+            assert!(asked <= 1, "`{text}` was run {asked} times");
+        }
+        compare(&self.stage, &daemon, &self.id).await;
+        // What the model was asked is in the log, whatever became of the agent's own file.
+        let log = serde_json::to_string(&daemon.events(&self.id).await).unwrap();
+        for prompt in prompts.iter().filter(|prompt| prompt.starts_with("words number")) {
+            assert!(log.contains(prompt.trim()), "`{prompt}` was asked, and the log does not know");
+        }
+    }
 }
 
-async fn settled(daemon: &Served, id: &str) {
-    wait_for("the session at rest", LONGEST, async || {
-        let summary = daemon.get(&format!("/api/v1/sessions/{id}")).await;
-        if summary["status"] == "idle" { Ok(()) } else { Err(summary) }
-    })
-    .await;
+async fn besieged(driver: &'static str) {
+    let kills = pollux_e2e::daemon_kills();
+    let (siege, mut daemon) = Siege::lay(driver).await;
+    for number in 0..kills {
+        daemon = siege.kill(daemon, number).await;
+    }
+    siege.lift(daemon, kills).await;
 }
 
-/// What was accepted and did not arrive waits; somebody says that it shall go on.
-async fn go_on(daemon: &Served, id: &str, path: &str, kill: usize) {
-    let summary = daemon.get(&format!("/api/v1/sessions/{id}")).await;
-    if summary["held"] == true {
-        let body = json!({ "id": format!("go{kill}"), "command": { "type": "continue" } });
-        daemon.post(path, &body).await.unwrap();
-    }
-    settled(daemon, id).await;
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_is_killed_at_random_moments_of_headless_runs_loses_and_repeats_nothing() {
+    besieged("headless").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_is_killed_at_random_moments_over_acp_loses_and_repeats_nothing() {
+    besieged("acp").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_is_killed_at_random_moments_beside_a_terminal_loses_and_repeats_nothing() {
+    besieged("terminal").await;
 }
 
 /// Every message of the session's file is in the log, once. A start that was killed may leave a file in which only the

@@ -1,10 +1,13 @@
 //! What is to be known of a session, kept up to date event by event. Pure.
 
-use crate::api::{OpenQuestion, Summary};
+use crate::api::{Context, OpenQuestion, Summary};
 use jiff::Timestamp;
+use pollux_agent::gemini::models::context_window;
 use pollux_agent::model::{At, Event, EventKind, Meaning, Role};
 use pollux_agent::session::Session;
 use serde_json::value::to_raw_value;
+use std::fs;
+use std::path::Path;
 
 const TITLE: usize = 80;
 
@@ -47,6 +50,12 @@ pub(super) fn fold(summary: &mut Summary, event: &Event<'_>) {
         }
         EventKind::MessageRecorded { message, .. } => {
             let text = message.text();
+            if let Some(usage) = message.usage.filter(|usage| usage.total_tokens > 0) {
+                let model = message.model.as_ref().map(ToString::to_string);
+                let limit = model.or_else(|| summary.model.clone());
+                let limit = limit.and_then(|model| context_window(&model));
+                summary.context = Some(Context { tokens: usage.total_tokens, limit });
+            }
             if message.role == Role::Assistant && !text.trim().is_empty() {
                 summary.activity = Some(title(&text));
             }
@@ -93,6 +102,18 @@ pub(super) fn state(summary: &mut Summary, session: &Session, before: &Summary) 
     if differs(summary, before) {
         summary.version = before.version + 1;
     }
+}
+
+/// The git branch of a directory: what `HEAD` names in it, or in the one above.
+pub(super) fn branch(cwd: &Path) -> Option<String> {
+    let git = cwd.ancestors().map(|at| at.join(".git")).find(|git| git.exists())?;
+    // In a worktree it is a file that says where.
+    let place = match fs::read_to_string(&git) {
+        Ok(text) => git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let head = fs::read_to_string(place.join("HEAD")).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }
 
 /// How many messages there are.
