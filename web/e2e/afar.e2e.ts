@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Call } from "../src/api/more";
+import type { Call } from "../src/api/types";
 import { launch, PHONE, shot } from "./browser";
 import { scene } from "./scene";
 import { type Stage, stage, until } from "./stage";

@@ -1,7 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Picture } from "../src/api/more";
-import type { ClientFrame } from "../src/api/types";
+import type { ClientFrame, Picture } from "../src/api/types";
 import { DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { conversation, scene, summary } from "./scene";

@@ -6,8 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { AnyClientFrame, Picture } from "../src/api/more";
-import type { ClientFrame, Event, Numbered, Recorded, ServerFrame, Summary } from "../src/api/types";
+import type { ClientFrame, Event, Numbered, Picture, Recorded, ServerFrame, Summary } from "../src/api/types";
 
 export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
@@ -133,7 +132,7 @@ export class Player {
   #greet(ws: WebSocket): void {
     this.#sockets.set(ws, new Set());
     ws.on("close", () => this.#sockets.delete(ws));
-    ws.on("message", (data) => this.#on(ws, JSON.parse(String(data)) as AnyClientFrame));
+    ws.on("message", (data) => this.#on(ws, JSON.parse(String(data)) as ClientFrame));
     const hello: ServerFrame = {
       type: "hello",
       pollux: "0.1.0",
@@ -146,8 +145,8 @@ export class Player {
     ws.send(JSON.stringify(hello));
   }
 
-  #on(ws: WebSocket, frame: AnyClientFrame): void {
-    this.heard.push({ ...frame, at: Date.now() } as Heard);
+  #on(ws: WebSocket, frame: ClientFrame): void {
+    this.heard.push({ ...frame, at: Date.now() });
     const say = (answer: ServerFrame) => ws.send(JSON.stringify(answer));
     switch (frame.type) {
       case "screen":
@@ -165,7 +164,7 @@ export class Player {
         return say({ type: "heartbeat", at: new Date().toISOString() });
       case "command":
         say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
-        this.onCommand(frame as Extract<ClientFrame, { type: "command" }>);
+        this.onCommand(frame);
     }
   }
 

@@ -1,7 +1,6 @@
 // A day in the life of a shop, for screenshots and for tests of the screen.
 
-import type { Picture, Run } from "../src/api/more";
-import type { Block, Message, Recorded, Summary } from "../src/api/types";
+import type { Block, Message, Picture, Recorded, Run, Summary } from "../src/api/types";
 import type { Player } from "./player";
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();

@@ -1,7 +1,7 @@
 // The app's few single things: what it knows, its connection, its outbox, its place in the address bar.
 
 import { api, Failed, problemOf } from "./api/http";
-import type { AnyCommand, AnyServerFrame } from "./api/more";
+import type { Command, ServerFrame } from "./api/types";
 import { keep, restore } from "./keep";
 import { Connection } from "./link/link";
 import { read, write } from "./settings";
@@ -17,9 +17,9 @@ export function dispatch(action: Action): void {
 }
 
 /** Frames of one moment are taken in together: the screen is drawn once for all of them. */
-let pending: { frame: AnyServerFrame; at: number }[] = [];
+let pending: { frame: ServerFrame; at: number }[] = [];
 
-function take(frame: AnyServerFrame): void {
+function take(frame: ServerFrame): void {
   pending.push({ frame, at: Date.now() });
   if (pending.length > 1) return;
   // A page that is not seen gets no animation frames.
@@ -90,7 +90,7 @@ export const connection = new Connection(
 /** Sends a command. What came of it is in `state.sent` under the id. */
 export function send(
   sessionId: string,
-  command: AnyCommand,
+  command: Command,
   about: { text?: string; questionId?: string } = {},
 ): string {
   const id = uuid();
@@ -120,7 +120,7 @@ export function prompt(sessionId: string, text: string, images: readonly string[
   outbox.set([...outbox.value, images.length > 0 ? { ...letter, images } : letter]);
 }
 
-function asPrompt(text: string, images: readonly string[] = []): AnyCommand {
+function asPrompt(text: string, images: readonly string[] = []): Command {
   return { type: "prompt", text, ...(images.length > 0 ? { images: [...images] } : {}) };
 }
 

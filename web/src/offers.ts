@@ -1,7 +1,7 @@
 // What the daemon offers to choose from. Asked for once for each connection.
 
 import { api } from "./api/http";
-import type { Model } from "./api/more";
+import type { Model } from "./api/types";
 import { state } from "./app";
 import { Store, useStore } from "./store";
 

@@ -1,8 +1,7 @@
 /// <reference lib="webworker" />
 // The service worker: the app opens without a connection. It keeps the page and its files, and never an answer of the API.
 
-import type { Call } from "./api/more";
-import type { Effect, Summary } from "./api/types";
+import type { Call, Effect, Summary } from "./api/types";
 
 const worker = globalThis as unknown as ServiceWorkerGlobalScope;
 const SHELL = "pollux-shell-1";

@@ -1,20 +1,28 @@
 // Requests to the daemon that served this page. No address comes from anywhere else: the paths below are all.
 
-import type { Browsed, Called, Files, Kept, Models, PushKey, Shared, ShareLink, SlashCommands } from "./more";
 import type {
   Accepted,
   Begin,
+  Browsed,
+  Called,
   Capabilities,
   Command,
   Devices,
   Events,
+  Files,
+  Kept,
   Me,
   Messages,
+  Models,
   Pair,
   Problem,
   Projects,
+  PushKey,
   Scope,
   Search,
+  Shared,
+  ShareLink,
+  SlashCommands,
   Summary,
 } from "./types";
 

@@ -1,6 +1,6 @@
 // The shell around the connection machine: the WebSocket, the timers, the page's visibility. It decides nothing.
 
-import type { AnyClientFrame, AnyCommand, AnyServerFrame } from "../api/more";
+import type { ClientFrame, Command, ServerFrame } from "../api/types";
 import { Store } from "../store";
 import { begin, type Effect, type Input, type Link, step } from "./machine";
 
@@ -17,7 +17,7 @@ export type World = {
 };
 
 type Waiting = {
-  frame: { type: "command"; id: string; session_id: string; command: AnyCommand };
+  frame: { type: "command"; id: string; session_id: string; command: Command };
   since: number;
 };
 /** A command that got no reply is sent again after a reconnect, with the same id, for this long. */
@@ -27,7 +27,7 @@ export const LIST = "list";
 export class Connection {
   readonly link: Store<Link>;
   readonly #world: World;
-  readonly #onFrame: (frame: AnyServerFrame) => void;
+  readonly #onFrame: (frame: ServerFrame) => void;
   /** Where to go on from, for each session that is looked at. */
   readonly #place: (sessionId: string) => { after: number; epoch: number } | undefined;
   readonly #subscribed = new Map<string, number>();
@@ -40,7 +40,7 @@ export class Connection {
 
   constructor(
     world: World,
-    onFrame: (frame: AnyServerFrame) => void,
+    onFrame: (frame: ServerFrame) => void,
     place: (sessionId: string) => { after: number; epoch: number } | undefined,
   ) {
     this.#world = world;
@@ -109,7 +109,7 @@ export class Connection {
     else this.tell({ type: "retry" });
   }
 
-  command(sessionId: string, command: AnyCommand, id = this.#world.id()): string {
+  command(sessionId: string, command: Command, id = this.#world.id()): string {
     const frame = { type: "command" as const, id, session_id: sessionId, command };
     this.#unreplied.set(id, { frame, since: this.#world.now() });
     this.#send(frame);
@@ -122,7 +122,7 @@ export class Connection {
     this.#send({ type: "subscribe", session_id: sessionId, ...(place ?? {}) });
   }
 
-  #send(frame: AnyClientFrame): void {
+  #send(frame: ClientFrame): void {
     if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(frame));
   }
 
@@ -160,7 +160,7 @@ export class Connection {
 
   #onMessage(data: string, generation: number): void {
     if (generation !== this.link.value.generation) return;
-    const frame = JSON.parse(data) as AnyServerFrame;
+    const frame = JSON.parse(data) as ServerFrame;
     this.tell({ type: "heard", generation });
     if (frame.type === "hello") {
       this.#calls = frame.features.includes("push");
@@ -182,7 +182,7 @@ export class Connection {
     }
   }
 
-  #settle(frame: AnyServerFrame, generation: number): void {
+  #settle(frame: ServerFrame, generation: number): void {
     const what = (name: string) => this.tell({ type: "settled", generation, what: name });
     switch (frame.type) {
       case "sessions":

@@ -3,7 +3,7 @@
 import { ChevronLeft, ChevronRight, Folder } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import type { Browsed } from "../api/more";
+import type { Browsed } from "../api/types";
 import { base } from "../state/words";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";

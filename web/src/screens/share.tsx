@@ -2,8 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import type { ShareLink } from "../api/more";
-import type { Summary } from "../api/types";
+import type { ShareLink, Summary } from "../api/types";
 import { say } from "../app";
 import { CopyButton } from "../ui/copy";
 import { Sheet } from "../ui/sheet";

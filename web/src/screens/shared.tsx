@@ -2,8 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import type { Shared } from "../api/more";
-import type { Problem, Summary } from "../api/types";
+import type { Problem, Shared, Summary } from "../api/types";
 import { RowView } from "../session/row";
 import { ToolSheet } from "../session/tool";
 import { EMPTY_SESSION } from "../state/model";

@@ -3,8 +3,7 @@
 import { File, Folder } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api/http";
-import type { Slash } from "../api/more";
-import type { Summary } from "../api/types";
+import type { Slash, Summary } from "../api/types";
 import { state } from "../app";
 import { type Begun, begun } from "../state/complete";
 import { useStore } from "../store";

@@ -2,8 +2,7 @@
 
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, CornerDownLeft } from "lucide";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Run } from "../api/more";
-import type { Summary } from "../api/types";
+import type { Run, Summary } from "../api/types";
 import { connection, send, state } from "../app";
 import { type Screen, withCursor } from "../state/screen";
 import { useStore } from "../store";

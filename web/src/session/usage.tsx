@@ -1,8 +1,7 @@
 // How full the model's window is: a ring, and behind it the numbers.
 
 import { useState } from "preact/hooks";
-import type { Told } from "../api/more";
-import type { Usage } from "../api/types";
+import type { Summary, Usage } from "../api/types";
 import { state } from "../app";
 import { count } from "../state/words";
 import { useStore } from "../store";
@@ -19,7 +18,7 @@ function lastUsage(id: string): Last | undefined {
   return recorded?.message.usage && { usage: recorded.message.usage, model: recorded.message.model };
 }
 
-export function UsageButton({ session }: { session: Told }) {
+export function UsageButton({ session }: { session: Summary }) {
   const [open, setOpen] = useState(false);
   useStore(state, (now) => now.opened[session.id]?.messages);
   const last = lastUsage(session.id);

@@ -1,14 +1,22 @@
 // The one place where what the app knows changes. Pure: a state and an action in, a state out.
 
-import type { AnyServerFrame } from "../api/more";
-import type { Event, Messages, Numbered, Problem, Recorded, Snapshot, Summary } from "../api/types";
+import type {
+  Event,
+  Messages,
+  Numbered,
+  Problem,
+  Recorded,
+  ServerFrame,
+  Snapshot,
+  Summary,
+} from "../api/types";
 import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
 import { EMPTY_SESSION } from "./model";
 import { draw } from "./screen";
 
 export type Action =
-  | { type: "frame"; frame: AnyServerFrame; at: number }
+  | { type: "frame"; frame: ServerFrame; at: number }
   | { type: "page"; sessionId: string; page: Messages }
   | { type: "sent"; id: string; sent: Sent }
   | { type: "forget"; id: string }
@@ -78,7 +86,7 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-function onFrame(state: State, frame: AnyServerFrame, at: number): State {
+function onFrame(state: State, frame: ServerFrame, at: number): State {
   switch (frame.type) {
     case "hello":
       return { ...state, hello: frame };

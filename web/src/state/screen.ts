@@ -1,6 +1,6 @@
 // The agent's own screen: rows of pieces that look alike. The daemon sends all rows once and then those that differ. Pure.
 
-import type { Picture, Run } from "../api/more";
+import type { Picture, Run } from "../api/types";
 
 export type Screen = {
   columns: number;

@@ -1,6 +1,5 @@
 // Words, ages and numbers for people. Pure.
 
-import type { Told } from "../api/more";
 import type { Mode, OpenQuestion, QuestionKind, Summary } from "../api/types";
 
 export type Tone = "need" | "work" | "stall" | "done" | "fail" | "idle" | "gone";
@@ -106,7 +105,7 @@ export function base(path: string): string {
 }
 
 /** The project and its branch. */
-export function placeOf({ cwd, branch }: Told): string {
+export function placeOf({ cwd, branch }: Summary): string {
   const folder = cwd ? base(cwd) : "unknown folder";
   return branch ? `${folder} @ ${branch}` : folder;
 }
