@@ -181,6 +181,31 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: "Close" }).click();
   });
 
+  test("as you write: the project's files, the agent's commands, and the branch in the head", async () => {
+    await page.locator(".session-head").getByText("shop @ trunk").waitFor();
+    await field().fill("see @hel");
+    await page.getByRole("option", { name: "hello.txt" }).waitFor();
+    await field().fill("/st");
+    await page.getByRole("option", { name: /stats/ }).waitFor();
+    await field().fill("");
+    await page.getByRole("button", { name: /^Model / }).click();
+    await page.getByText("1.0M tokens").first().waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+  });
+
+  test("a link shows this session to somebody without a key, and no more when it is taken back", async () => {
+    const made = await house.share(page.url().split("/s/")[1] ?? "");
+    const stranger = await browser.newContext(PHONE);
+    const { page: other, faults: found } = await open(stranger);
+    await other.goto(`${house.address}/${made.slice(made.indexOf("#"))}`);
+    await other.getByText("The file is long.").waitFor({ timeout: 20_000 });
+    await house.unshare(page.url().split("/s/")[1] ?? "");
+    await other.reload();
+    await other.getByRole("alert").waitFor({ timeout: 20_000 });
+    expect(found).toEqual([]);
+    await stranger.close();
+  });
+
   test("offline and back: a prompt that was written in a tunnel goes out on return, once", async () => {
     await context.setOffline(true);
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
@@ -256,6 +281,25 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     }
     await talk().getByText("I remember: we made a file.").last().waitFor();
     expect(await talk().locator(".prompt", { hasText: "slow please" }).count()).toBe(1);
+  });
+
+  test("a session in a terminal: talk and screen of one agent, steered by keys", async () => {
+    await page.goto(`${house.address}/#/new`);
+    await page.locator(".segment", { hasText: "terminal" }).click();
+    await field().fill("hello there");
+    await page.getByRole("button", { name: "Start" }).click();
+    await talk().getByText("so that it can be watched.").waitFor();
+    await page.getByRole("tab", { name: "Screen" }).click();
+    await page.locator(".screen").getByText("so that it can be watched.").waitFor();
+    await page.getByLabel("Type into the terminal").fill("remember?");
+    await page.getByLabel("Type into the terminal").press("Enter");
+    await page.locator(".screen").getByText("I remember: we made a file.").waitFor();
+    await shot(page, "real-screen");
+    await page.getByRole("tab", { name: "Talk" }).click();
+    await talk().getByText("I remember: we made a file.").waitFor();
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("button", { name: "End this session" }).click();
+    await page.getByText("This session has ended.").waitFor();
   });
 
   test("a killed daemon: the screen stays, and what it missed is there once", async () => {

@@ -1,8 +1,9 @@
 // The real thing: the program itself as a daemon, the real Gemini CLI, a scripted model, a project and a private home.
 
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -41,6 +42,7 @@ export class House {
     this.project = join(home, "shop");
     mkdirSync(this.project);
     writeFileSync(join(this.project, "hello.txt"), "hello world\nsecond line\n");
+    execFileSync("git", ["init", "--quiet", "--initial-branch", "trunk", this.project]);
     const lines = Array.from({ length: 1500 }, (_, n) => `line ${n} of the long file`);
     writeFileSync(join(this.project, "long.txt"), `${lines.join("\n")}\n`);
   }
@@ -60,6 +62,7 @@ export class House {
       XDG_CONFIG_HOME: own("config"),
       XDG_CACHE_HOME: own("cache"),
       XDG_RUNTIME_DIR: own("run"),
+      TMUX_TMPDIR: own("run"),
       GEMINI_CLI_PATH: GEMINI,
       ...given,
     };
@@ -131,6 +134,25 @@ export class House {
     writeFileSync(file, `${[first, ...lines].join("\n")}\n`);
   }
 
+  /** Makes a link that shows a session: only a device that may do everything can, and the phone here is none. */
+  async share(id: string): Promise<string> {
+    const made = (await this.#ask("POST", `/sessions/${id}/share`)) as { urls: string[] };
+    return made.urls[0] ?? "";
+  }
+
+  async unshare(id: string): Promise<void> {
+    await this.#ask("DELETE", `/sessions/${id}/share`);
+  }
+
+  /** As the user of this machine. */
+  async #ask(method: string, path: string): Promise<unknown> {
+    const token = readFileSync(join(this.#home, "data/pollux/daemon/token"), "utf8").trim();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const answer = await fetch(`${this.address}/api/v1${path}`, { method, headers, body: "{}" });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
   has(name: string): boolean {
     return existsSync(join(this.project, name));
   }
@@ -139,6 +161,11 @@ export class House {
     await this.pollux("serve", "down").catch(() => undefined);
     await this.kill();
     this.#rehearsal.kill("SIGTERM");
+    // Agents in terminals outlive the daemon; not this one.
+    for (const path of readdirSync(this.#home, { recursive: true, encoding: "utf8" })) {
+      if (!/tmux/.test(path) || !lstatSync(join(this.#home, path)).isSocket()) continue;
+      await promisify(execFile)("tmux", ["-S", join(this.#home, path), "kill-server"]).catch(() => undefined);
+    }
     rmSync(this.#home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

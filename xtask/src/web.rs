@@ -58,7 +58,8 @@ fn in_browser(copy: &Path) -> anyhow::Result<()> {
     say(&format!("Gemini CLI {} is at {}", cli.version(), cli.program().display()));
     shell::run("cargo build --locked -p pollux")?;
     npm(copy, "run build")?;
-    npm(copy, "run e2e")
+    npm(copy, "run e2e")?;
+    npm(copy, "run speed")
 }
 
 /// The browser is Debian's own: it is installed where we may.

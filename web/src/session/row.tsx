@@ -88,6 +88,9 @@ function Prompt({ row, sessionId }: Of<"prompt">) {
   );
 }
 
+/** A sentence on the way to a call needs no button under it. */
+const SHORT = 100;
+
 function Said({ row, sessionId }: Of<"text">) {
   const { live } = row;
   const whole = useWhole(sessionId, row.text, row.cut, true);
@@ -96,7 +99,7 @@ function Said({ row, sessionId }: Of<"text">) {
     <div class={live ? "said live" : "said"}>
       <Markdown text={text} />
       <Rest whole={whole} />
-      {!live && (
+      {!live && text.length > SHORT && (
         <div class="under">
           <CopyButton text={text} label="Copy answer" />
         </div>
