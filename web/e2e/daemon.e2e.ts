@@ -109,7 +109,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 120_000 }, () => {
     await page.getByRole("button", { name: /^Ask/ }).click();
     await chip.getByText("Ask").waitFor();
     await page.getByRole("button", { name: /^Model / }).click();
-    await page.getByRole("button", { name: /^flash Fast/ }).click();
+    await page.getByRole("button", { name: /^flash the newest/ }).click();
     await page
       .getByRole("button", { name: /^Model / })
       .getByText("flash")

@@ -115,19 +115,18 @@ export function NewSession({ resume }: { resume: string | undefined }) {
         </fieldset>
         <fieldset>
           <legend>Model</legend>
-          <div class="segments">
-            {models.map(({ id }) => (
-              <label key={id} class="segment">
-                <input
-                  type="radio"
-                  name="model"
-                  checked={choice.model === id}
-                  onChange={() => setChoice({ ...choice, model: id })}
-                />
-                <span>{id}</span>
-              </label>
+          <select
+            class="select"
+            aria-label="Model"
+            value={choice.model}
+            onChange={(event) => setChoice({ ...choice, model: event.currentTarget.value })}
+          >
+            {models.map(({ id, label }) => (
+              <option key={id} value={id}>
+                {id}: {label}
+              </option>
             ))}
-          </div>
+          </select>
         </fieldset>
         <fieldset>
           <legend>Driver</legend>

@@ -43,13 +43,12 @@ type Props = { tool: Tool; session: Summary; onOpen: (tool: Tool) => void };
 export function ToolCard({ tool, session, onOpen }: Props) {
   const { cwd } = session;
   const klass = classOf(tool.name);
-  const running = tool.status === undefined;
   const failed = tool.status === "error" || exitCode(tool) > 0;
   return (
     <button type="button" class={`card ${failed ? "failed" : ""}`} onClick={() => onOpen(tool)}>
       <span class="card-line">
         <Icon of={ICONS[klass]} size={16} />
-        <span class="verb">{verbOf(tool.name, running)}</span>
+        <span class="verb">{verbOf(tool.name, tool.status)}</span>
         <span class="object">{within(objectOf(tool.input, tool.meaning), cwd)}</span>
         <Changed tool={tool} />
         <State tool={tool} failed={failed} />
