@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClientFrame, Event } from "../src/api/types";
-import { launch } from "./browser";
+import { launch, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
 import { type Stage, stage, until } from "./stage";
@@ -37,7 +37,8 @@ function long(player: Player, count = 120): void {
   const messages = Array.from({ length: count }, (_, n) =>
     text(n % 2 ? "assistant" : "user", `message number ${n}\n\nwith a second line`),
   );
-  player.add(summary("s1", { title: "A long talk", messages: count }), messages);
+  const seq = messages.at(-1)?.seq ?? 0;
+  player.add(summary("s1", { title: "A long talk", messages: count, seq }), messages);
 }
 
 describe("streaming", () => {
@@ -85,6 +86,19 @@ describe("streaming", () => {
     await page.getByText("news 3").waitFor();
   });
 
+  test("a place that was found is brought to the screen, however far back it is", async () => {
+    it = await stage(browser, (player) => long(player, 900));
+    const { page, player, address } = it;
+    const seq = player.sessions.get("s1")?.messages[40]?.seq;
+    await page.goto(`${address}/#/s/s1/${seq}`);
+    const row = page.locator(".found-row", { hasText: "message number 40" });
+    await row.waitFor();
+    await until("it is on the screen", async () => {
+      const box = await row.boundingBox();
+      return box !== null && box.y > 0 && box.y < 700;
+    });
+  });
+
   test("older messages come when they are scrolled to, and the first one is the beginning", async () => {
     it = await stage(browser, (player) => long(player, 400));
     const { page, address } = it;
@@ -103,6 +117,76 @@ describe("streaming", () => {
       20_000,
     );
     await page.getByText("The beginning").waitFor();
+  });
+});
+
+describe("long texts", () => {
+  const output = Array.from({ length: 30_000 }, (_, n) => `line ${n}`).join("\n");
+  const answer = `The answer begins.\n\n${"Many words. ".repeat(2000)}\n\nThe answer ends.`;
+
+  function cut(player: Player): void {
+    const call = message("assistant", [
+      { type: "tool_use", id: "t1", name: "Bash", input: { command: "make all" } },
+      {
+        type: "tool_result",
+        tool_use_id: "t1",
+        content: output.slice(0, 4096),
+        is_error: false,
+        status: "success",
+      },
+    ]);
+    const said = text("assistant", answer.slice(0, 4096));
+    player.add(summary("s1", { title: "Long" }), [
+      text("user", "Go"),
+      { ...said, cut: [["/content/0/text", answer.length]] },
+      { ...call, cut: [["/content/1/content", output.length]] },
+    ]);
+    player.whole.set(`s1 ${call.seq} /message/content/1/content`, output);
+    player.whole.set(`s1 ${said.seq} /message/content/0/text`, answer);
+  }
+
+  test("a command's card shows the end of its output, its sheet too, and all of it on demand", async () => {
+    it = await stage(browser, cut);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    const card = page.locator(".card", { hasText: "make all" });
+    await card.getByText("line 29999").waitFor();
+    await card.click();
+    const shown = page.locator(".tool-output .output");
+    await shown.getByText("line 29999").waitFor();
+    expect(await shown.innerText()).not.toContain("line 17\n");
+    await page.getByRole("button", { name: /Show all of it \(\d+ KB\)/ }).click();
+    await until("all of it is there", async () => (await shown.innerText()).startsWith("line 0\nline 1\n"));
+    expect((await shown.innerText()).trimEnd()).toBe(output);
+  });
+
+  test("a long answer is there to its end", async () => {
+    it = await stage(browser, cut);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("The answer ends.").waitFor();
+  });
+
+  test("a long answer that streamed stands once when it is recorded with its beginning only", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "Go" });
+    for (let from = 0; from < answer.length; from += 2000)
+      player.emit("s1", grew(answer.slice(from, from + 2000)));
+    await page.getByText("The answer ends.").waitFor();
+    const recorded = text("assistant", answer.slice(0, 4096)).message;
+    const seq = (player.sessions.get("s1")?.summary.seq ?? 0) + 1;
+    player.whole.set(`s1 ${seq} /message/content/0/text`, answer);
+    player.emitCut("s1", [["/message/content/0/text", answer.length]], {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: recorded,
+    });
+    await page.locator(".said:not(.live)", { hasText: "The answer ends." }).waitFor();
+    expect(await page.locator(".said", { hasText: "The answer begins." }).count()).toBe(1);
   });
 });
 
@@ -235,13 +319,19 @@ describe("composer", () => {
     it = await stage(browser, quiet);
     const { page, player, address } = it;
     await page.goto(`${address}/#/s/s1`);
-    await page.getByRole("button", { name: "Mode", exact: true }).click();
+    await page.getByRole("button", { name: /^Mode / }).click();
     await page.getByRole("button", { name: /Yolo/ }).click();
     await until("it was asked for", () => commands(player).length === 1);
-    await page.getByRole("button", { name: "Mode", exact: true }).getByText("Ask").waitFor();
+    await page
+      .getByRole("button", { name: /^Mode / })
+      .getByText("Ask")
+      .waitFor();
     player.change("s1", { mode: "yolo", mode_until: new Date(Date.now() + 3_600_000).toISOString() });
-    await page.getByRole("button", { name: "Mode", exact: true }).getByText("Yolo").waitFor();
-    await page.getByRole("button", { name: "Model" }).click();
+    await page
+      .getByRole("button", { name: /^Mode / })
+      .getByText("Yolo")
+      .waitFor();
+    await page.getByRole("button", { name: /^Model / }).click();
     await page.getByRole("button", { name: /^flash Fast/ }).click();
     await until("the model was asked for", () => commands(player).at(-1)?.command.type === "model");
   });
@@ -307,6 +397,47 @@ describe("away", () => {
     expect(commands(player)).toEqual([]);
     await page.getByRole("button", { name: "Send now" }).click();
     await until("it went out", () => commands(player).length === 1);
+  });
+
+  test("while you were away: what happened is told in a line, with a link to where it began", async () => {
+    it = await stage(browser, long);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 119").waitFor();
+    await page.goto("about:blank");
+    const done = text("assistant", "All prices are right now").message;
+    const edit = { kind: "mutation" as const, path: "/home/ada/shop/cart.ts", derived: {} };
+    player.emit(
+      "s1",
+      { type: "turn_started", source: "acp", prompt: "go on" },
+      { type: "tool_started", source: "acp", id: "x1", name: "replace", input: {}, meaning: edit },
+      {
+        type: "tool_ended",
+        source: "acp",
+        id: "x1",
+        name: "replace",
+        status: "success",
+        changed: false,
+        meaning: edit,
+      },
+      { type: "message_recorded", source: "session_file", changed: false, message: done },
+      { type: "turn_ended", source: "acp", stop_reason: "end_turn" },
+    );
+    // Two hours later.
+    await page.addInitScript(() => {
+      if (!location.protocol.startsWith("http")) return;
+      const past = localStorage.getItem("pollux.past");
+      if (past === null) localStorage.setItem("pollux.here", String(Date.now() - 7_200_000));
+      localStorage.setItem("pollux.past", "1");
+    });
+    player.change("s1", { updated_at: new Date().toISOString() });
+    await page.goto(`${address}/#/`);
+    const away = page.getByRole("region", { name: "While you were away" });
+    await away.getByText("1 turn, edited cart.ts").waitFor();
+    await away.getByText("All prices are right now").waitFor();
+    await shot(page, "phone-light-away");
+    await away.getByRole("link").click();
+    await page.locator(".said", { hasText: "All prices are right now" }).waitFor();
   });
 
   test("the app opens without a connection and shows what it kept", async () => {

@@ -26,7 +26,7 @@ export function launch(): Promise<Browser> {
 export type Faults = string[];
 
 export async function open(context: BrowserContext): Promise<{ page: Page; faults: Faults }> {
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const faults: Faults = [];
   page.on("pageerror", (error) => faults.push(`threw: ${error.message}`));

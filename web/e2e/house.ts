@@ -1,10 +1,19 @@
 // The real thing: the program itself as a daemon, the real Gemini CLI, a scripted model, a project and a private home.
 
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { until } from "./stage";
@@ -33,6 +42,9 @@ export class House {
     this.project = join(home, "shop");
     mkdirSync(this.project);
     writeFileSync(join(this.project, "hello.txt"), "hello world\nsecond line\n");
+    execFileSync("git", ["init", "--quiet", "--initial-branch", "trunk", this.project]);
+    const lines = Array.from({ length: 1500 }, (_, n) => `line ${n} of the long file`);
+    writeFileSync(join(this.project, "long.txt"), `${lines.join("\n")}\n`);
   }
 
   static async open(): Promise<House> {
@@ -50,6 +62,7 @@ export class House {
       XDG_CONFIG_HOME: own("config"),
       XDG_CACHE_HOME: own("cache"),
       XDG_RUNTIME_DIR: own("run"),
+      TMUX_TMPDIR: own("run"),
       GEMINI_CLI_PATH: GEMINI,
       ...given,
     };
@@ -94,6 +107,52 @@ export class House {
     return `${this.address}/#pair=${pair.code}`;
   }
 
+  /** The CLI by itself, as in a plain terminal without Pollux. */
+  async gemini(...words: string[]): Promise<string> {
+    const ran = promisify(execFile)(GEMINI, words, { env: this.#env, cwd: this.project });
+    ran.child.stdin?.end();
+    return (await ran).stdout;
+  }
+
+  /** Lays a session file with many messages beside those that the CLI wrote. */
+  remember(messages: number): void {
+    const own = readdirSync(this.#home, { recursive: true, encoding: "utf8" });
+    const name = own.find((path) => /chats\/session-[^/]+\.jsonl$/.test(path));
+    if (!name) throw new Error("the CLI has written no session yet");
+    const head = JSON.parse(readFileSync(join(this.#home, name), "utf8").split("\n", 1)[0] ?? "") as object;
+    const id = "10000000-aaaa-4bbb-8ccc-000000010000";
+    const began = Date.parse("2026-01-05T10:00:00Z");
+    const at = (n: number) => new Date(began + n * 1000).toISOString();
+    const lines = Array.from({ length: messages }, (_, n) => {
+      const words =
+        n % 2 ? `Answer **${n}** with \`code\`.\n\n- one\n- two` : [{ text: `Question ${n} of many?` }];
+      const kind = n % 2 ? { type: "gemini", thoughts: [], model: "gemini-2.5-pro" } : { type: "user" };
+      return JSON.stringify({ id: `m${n}`, timestamp: at(n), ...kind, content: words });
+    });
+    const first = JSON.stringify({ ...head, sessionId: id, startTime: at(0), lastUpdated: at(messages) });
+    const file = join(this.#home, dirname(name), `session-2026-01-05T10-00-${id.slice(0, 8)}.jsonl`);
+    writeFileSync(file, `${[first, ...lines].join("\n")}\n`);
+  }
+
+  /** Makes a link that shows a session: only a device that may do everything can, and the phone here is none. */
+  async share(id: string): Promise<string> {
+    const made = (await this.#ask("POST", `/sessions/${id}/share`)) as { urls: string[] };
+    return made.urls[0] ?? "";
+  }
+
+  async unshare(id: string): Promise<void> {
+    await this.#ask("DELETE", `/sessions/${id}/share`);
+  }
+
+  /** As the user of this machine. */
+  async #ask(method: string, path: string): Promise<unknown> {
+    const token = readFileSync(join(this.#home, "data/pollux/daemon/token"), "utf8").trim();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const answer = await fetch(`${this.address}/api/v1${path}`, { method, headers, body: "{}" });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
   has(name: string): boolean {
     return existsSync(join(this.project, name));
   }
@@ -102,6 +161,11 @@ export class House {
     await this.pollux("serve", "down").catch(() => undefined);
     await this.kill();
     this.#rehearsal.kill("SIGTERM");
+    // Agents in terminals outlive the daemon; not this one.
+    for (const path of readdirSync(this.#home, { recursive: true, encoding: "utf8" })) {
+      if (!/tmux/.test(path) || !lstatSync(join(this.#home, path)).isSocket()) continue;
+      await promisify(execFile)("tmux", ["-S", join(this.#home, path), "kill-server"]).catch(() => undefined);
+    }
     rmSync(this.#home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

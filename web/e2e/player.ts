@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { ClientFrame, Event, Numbered, Recorded, ServerFrame, Summary } from "../src/api/types";
+import type { ClientFrame, Event, Numbered, Picture, Recorded, ServerFrame, Summary } from "../src/api/types";
 
 export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
@@ -37,7 +37,14 @@ export class Player {
   readonly heard: Heard[] = [];
   /** Answers to commands; the default is that all is done. */
   onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
+  onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
+  /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
+  readonly whole = new Map<string, string>();
+  /** What the daemon says that it can do. */
+  features: string[] = ["files", "images", "models", "screen", "push", "share"];
+  /** Bodies of what was posted, by path. */
+  readonly posted: { path: string; body: unknown }[] = [];
   readonly #server: Server;
   readonly #sockets = new Map<WebSocket, Set<string>>();
   readonly #root: string;
@@ -82,11 +89,22 @@ export class Player {
   }
 
   emit(id: string, ...events: Event[]): void {
+    this.emitCut(id, undefined, ...events);
+  }
+
+  /** Events whose texts were cut, at these places. */
+  emitCut(id: string, cut: Numbered["cut"], ...events: Event[]): void {
     const played = this.#played(id);
     const numbered = events.map((event): Numbered => {
       const seq = played.summary.seq + 1;
       played.summary = { ...played.summary, seq };
-      const one = { seq, epoch: played.summary.epoch, recorded_at: new Date().toISOString(), event };
+      const one = {
+        seq,
+        epoch: played.summary.epoch,
+        recorded_at: new Date().toISOString(),
+        event,
+        ...(cut ? { cut } : {}),
+      };
       played.events.push(one);
       return one;
     });
@@ -104,6 +122,13 @@ export class Player {
     for (const ws of this.#sockets.keys()) ws.send(JSON.stringify(frame));
   }
 
+  /** The agent's own screen, to those who watch it. */
+  show(picture: Picture): void {
+    for (const [ws, followed] of this.#sockets)
+      if (followed.has(`screen ${picture.session_id}`))
+        ws.send(JSON.stringify({ type: "screen", ...picture }));
+  }
+
   #greet(ws: WebSocket): void {
     this.#sockets.set(ws, new Set());
     ws.on("close", () => this.#sockets.delete(ws));
@@ -112,7 +137,7 @@ export class Player {
       type: "hello",
       pollux: "0.1.0",
       api: 1,
-      features: [],
+      features: this.features,
       heartbeat_seconds: 15,
       device: "Ada's phone",
       scopes: ["view", "prompt", "approve", "admin"],
@@ -124,6 +149,10 @@ export class Player {
     this.heard.push({ ...frame, at: Date.now() });
     const say = (answer: ServerFrame) => ws.send(JSON.stringify(answer));
     switch (frame.type) {
+      case "screen":
+        if (frame.on) this.#sockets.get(ws)?.add(`screen ${frame.session_id}`);
+        else this.#sockets.get(ws)?.delete(`screen ${frame.session_id}`);
+        return this.onScreen(frame.session_id);
       case "watch":
         return say({ type: "sessions", sessions: [...this.sessions.values()].map(({ summary }) => summary) });
       case "subscribe":
@@ -177,7 +206,17 @@ export class Player {
     const url = new URL(request.url ?? "/", "http://localhost");
     response.setHeader("content-security-policy", CSP);
     response.setHeader("x-content-type-options", "nosniff");
-    if (url.pathname.startsWith("/api/v1/")) return this.#api(url, response);
+    if (url.pathname.startsWith("/api/v1/")) {
+      let body = "";
+      request.on("data", (piece) => {
+        body += String(piece);
+      });
+      request.on("end", () => {
+        if (request.method !== "GET") this.posted.push({ path: url.pathname, body: JSON.parse(body) });
+        this.#api(url, response);
+      });
+      return;
+    }
     const path = url.pathname === "/" ? "/index.html" : url.pathname;
     try {
       const file = join(this.#root, normalize(path));
@@ -200,18 +239,91 @@ export class Player {
     response.end(JSON.stringify(answer ?? { code: "refused", message: "not let in" }));
   }
 
+  /** As the daemon does it: bytes, in pieces of 64 KB. */
+  #piece(key: string, url: URL): unknown {
+    const text = this.whole.get(key);
+    if (text === undefined) return undefined;
+    const bytes = Buffer.from(text);
+    const offset = Number(url.searchParams.get("offset"));
+    const end = Math.min(offset + (64 << 10), bytes.length);
+    return {
+      text: bytes.subarray(offset, end).toString(),
+      offset,
+      bytes: bytes.length,
+      ...(end < bytes.length ? { next: end } : {}),
+    };
+  }
+
   #answer(path: string, url: URL): unknown {
-    if (this.refuses) return undefined;
+    if (this.refuses && path !== "/shared") return undefined;
+    const piece = /^\/sessions\/([^/]+)\/events\/(\d+)$/.exec(path);
+    if (piece) return this.#piece(`${piece[1]} ${piece[2]} ${url.searchParams.get("path")}`, url);
+    const log = /^\/sessions\/([^/]+)\/events$/.exec(path)?.[1];
+    if (log) {
+      const { events, summary } = this.#played(log);
+      const after = Number(url.searchParams.get("after"));
+      return { events: events.filter(({ seq }) => seq > after), seq: summary.seq, floor: 0, epoch: 0 };
+    }
     const of = /^\/sessions\/([^/]+)\/messages$/.exec(path)?.[1];
     if (of) {
       const before = Number(url.searchParams.get("before"));
       const { messages, summary } = this.#played(of);
       const older = messages.filter(({ position }) => position < before);
-      const page = older.slice(-100);
+      const page = older.slice(-Number(url.searchParams.get("limit") ?? 50));
       const rest = older.length > page.length ? { before: page[0]?.position } : {};
       return { messages: page, epoch: summary.epoch, ...rest };
     }
+    const one = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
+    if (one) return this.#played(one).summary;
+    if (/^\/sessions\/[^/]+\/share$/.test(path))
+      return {
+        urls: ["https://desk.example/#/shared/tok-en_1"],
+        expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+      };
+    if (path === "/shared") {
+      const { token, before } = (this.posted.at(-1)?.body ?? {}) as { token?: string; before?: number };
+      if (token !== "tok-en_1") return undefined;
+      const messages = this.#played("s1").messages.filter(({ position }) => position < (before ?? 1e9));
+      const page = messages.slice(-3);
+      const rest = messages.length > page.length ? { before: page[0]?.position } : {};
+      const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+      return { title: "Fix the rounding in the cart", messages: page, expires_at, ...rest };
+    }
+    const commands = /^\/sessions\/[^/]+\/commands$/.test(path);
+    if (commands)
+      return {
+        commands: [
+          { name: "/chat", description: "Saves and resumes conversations" },
+          { name: "/clear", description: "Clears the screen and the conversation" },
+          { name: "/compress", description: "Replaces the conversation by a summary" },
+          { name: "/stats", description: "Tokens, calls and times" },
+        ],
+      };
+    if (path === "/files") {
+      const prefix = url.searchParams.get("prefix") ?? "";
+      const files = ["src/", "src/cart.ts", "src/invoice.ts", "test/cart.test.ts", "my notes.md"];
+      return { files: files.filter((file) => file.includes(prefix)) };
+    }
+    if (path === "/projects/browse") {
+      const at = url.searchParams.get("path") ?? "";
+      return { path: at, directories: at.endsWith("/shop") ? ["api", "web"] : [] };
+    }
     return {
+      "/push/key": {
+        key: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
+      },
+      "/push/subscription": { ok: true, api: 1 },
+      "/push/test": { called: 1 },
+      "/images": { name: "0123456789abcdef.png" },
+      "/pair": { device: "Ada's phone", scopes: ["view", "prompt", "approve"] },
+      "/models": {
+        models: [
+          { id: "auto", label: "The CLI chooses for each prompt" },
+          { id: "pro", label: "For hard thinking", context: 1_048_576 },
+          { id: "flash", label: "Fast, for most things", context: 1_048_576 },
+          { id: "flash-lite", label: "The fastest", context: 1_048_576 },
+        ],
+      },
       "/me": { device: "Ada's phone", scopes: ["view", "prompt", "approve", "admin"] },
       "/projects": { projects: ["/home/ada/shop", "/home/ada/atlas", "/home/ada/notes"] },
       "/capabilities": { pollux: "0.1.0", api: 1, features: [], drivers: ["acp", "terminal", "headless"] },

@@ -1,6 +1,6 @@
 // A day in the life of a shop, for screenshots and for tests of the screen.
 
-import type { Block, Message, Recorded, Summary } from "../src/api/types";
+import type { Block, Message, Picture, Recorded, Run, Summary } from "../src/api/types";
 import type { Player } from "./player";
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
@@ -132,6 +132,45 @@ export function conversation(): Recorded[] {
   ];
 }
 
+/** The agent's own screen, as the CLI draws it. */
+export function screen(more: Partial<Picture> = {}): Picture {
+  const blue = "#4796e4";
+  const edge = (ends: string) => [{ text: `${ends[0]}${"─".repeat(78)}${ends[1]}`, fg: blue }];
+  const rows: Run[][] = [
+    [{ text: " ▝▜▄     Gemini CLI v0.61.0", fg: blue, bold: true }],
+    [
+      { text: "   ▝▜▄   ", fg: blue },
+      { text: "Signed in with a key", dim: true },
+    ],
+    [],
+    [{ text: " > Which scripts are still needed?" }],
+    [],
+    [
+      { text: "✦ ", fg: "#847ace" },
+      { text: "Three of five are. " },
+      { text: "ci.sh", fg: "3" },
+      { text: " calls two of them." },
+    ],
+    [],
+    [{ text: " ✓  ", fg: "2" }, { text: "Shell ", bold: true }, { text: "npm run build" }],
+    [],
+    edge("╭╮"),
+    [{ text: "│", fg: blue }, { text: " >   " }, { text: "Type your message or @path/to/file", dim: true }],
+    edge("╰╯"),
+    [{ text: " ~/atlas (main*)", fg: "6" }, { text: "       no sandbox       " }, { text: "auto", fg: "5" }],
+  ];
+  return {
+    session_id: "s8",
+    whole: true,
+    columns: 80,
+    rows: 24,
+    cursor: [10, 4],
+    title: "◇  Ready (atlas)",
+    lines: rows.map((runs, row) => ({ row, runs })),
+    ...more,
+  };
+}
+
 export function scene(player: Player): void {
   player.add(
     summary("s1", {
@@ -207,6 +246,17 @@ export function scene(player: Player): void {
     }),
     conversation(),
   );
+  player.add(
+    summary("s8", {
+      title: "Tidy the build scripts",
+      cwd: "/home/ada/atlas",
+      driver: "terminal",
+      activity: "Done in 48s",
+      updated_at: ago(50),
+    }),
+    conversation(),
+  );
+  player.onScreen = () => player.show(screen());
   const { driver: _none, ...plain } = summary("s6", {
     title: "rename the config keys",
     cwd: "/home/ada/shop",

@@ -8,6 +8,7 @@ export default defineConfig({
     include: ["e2e/**/*.e2e.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    fileParallelism: false,
+    // Two side by side; figures are taken alone (`npm run speed`).
+    maxWorkers: 2,
   },
 });

@@ -6,7 +6,7 @@ import { keep, restore } from "./keep";
 import { Connection } from "./link/link";
 import { read, write } from "./settings";
 import { EMPTY, type State } from "./state/model";
-import { type Letter, sort } from "./state/outbox";
+import { type Letter, sort, speaks } from "./state/outbox";
 import { type Action, reduce } from "./state/reduce";
 import { Store } from "./store";
 
@@ -77,6 +77,7 @@ export const connection = new Connection(
       return () => clearTimeout(timer);
     },
     id: uuid,
+    visible: () => document.visibilityState === "visible",
   },
   take,
   (id) => {
@@ -109,13 +110,18 @@ export const outbox = new Store<readonly Letter[]>(read<readonly Letter[]>(OUTBO
 outbox.watch(() => write(OUTBOX, outbox.value.length > 0 ? outbox.value : undefined));
 
 /** A prompt: at once where there is a connection, else into the outbox. */
-export function prompt(sessionId: string, text: string): void {
+export function prompt(sessionId: string, text: string, images: readonly string[] = []): void {
   if (connection.connected) {
-    send(sessionId, { type: "prompt", text }, { text });
+    send(sessionId, asPrompt(text, images), { text });
     return;
   }
-  const seq = state.value.sessions[sessionId]?.seq ?? 0;
-  outbox.set([...outbox.value, { id: uuid(), sessionId, text, at: Date.now(), seq, asks: false }]);
+  const seq = Math.max(state.value.sessions[sessionId]?.seq ?? 0, state.value.opened[sessionId]?.seq ?? 0);
+  const letter: Letter = { id: uuid(), sessionId, text, at: Date.now(), seq, asks: false };
+  outbox.set([...outbox.value, images.length > 0 ? { ...letter, images } : letter]);
+}
+
+function asPrompt(text: string, images: readonly string[] = []): Command {
+  return { type: "prompt", text, ...(images.length > 0 ? { images: [...images] } : {}) };
 }
 
 export function post(letter: Letter): void {
@@ -125,7 +131,7 @@ export function post(letter: Letter): void {
     id: letter.id,
     sent: { sessionId: letter.sessionId, at: Date.now(), text: letter.text },
   });
-  connection.command(letter.sessionId, { type: "prompt", text: letter.text }, letter.id);
+  connection.command(letter.sessionId, asPrompt(letter.text, letter.images), letter.id);
 }
 
 export function discard(letter: Letter): void {
@@ -133,22 +139,38 @@ export function discard(letter: Letter): void {
 }
 
 /** When the list is true again, what was written meanwhile goes out. */
-function sendOutbox(): void {
-  if (connection.link.value.phase !== "live" || outbox.value.length === 0) return;
+async function sendOutbox(): Promise<void> {
+  if (outbox.value.length === 0) return;
+  const quiet = await quietSince(outbox.value);
+  if (connection.link.value.phase !== "live") return;
   flush();
-  const { send: going, keep: kept } = sort(outbox.value, state.value.sessions);
+  const { send: going, keep: kept } = sort(outbox.value, state.value.sessions, quiet);
   outbox.set(kept);
   for (const letter of going) post(letter);
 }
 
+/** The letters after which things were written down, and nobody spoke. */
+async function quietSince(letters: readonly Letter[]): Promise<ReadonlySet<string>> {
+  const quiet = new Set<string>();
+  for (const { id, sessionId, seq, asks } of letters) {
+    const now = state.value.sessions[sessionId]?.seq ?? 0;
+    if (asks || now <= seq) continue;
+    // Where nobody answers, the person is asked.
+    const page = await api.events(sessionId, seq).catch(() => undefined);
+    const whole = page !== undefined && page.floor <= seq && page.events.at(-1)?.seq === page.seq;
+    if (whole && !page.events.some(({ event }) => speaks(event))) quiet.add(id);
+  }
+  return quiet;
+}
+
 /** One more page of older messages. One at a time for each session. */
 const paging = new Set<string>();
-export async function older(sessionId: string): Promise<void> {
+export async function older(sessionId: string, limit?: number): Promise<void> {
   const before = state.value.opened[sessionId]?.before;
   if (before === undefined || paging.has(sessionId)) return;
   paging.add(sessionId);
   try {
-    dispatch({ type: "page", sessionId, page: await api.messages(sessionId, before) });
+    dispatch({ type: "page", sessionId, page: await api.messages(sessionId, before, limit) });
   } catch (error) {
     say(problemOf(error).message);
   } finally {
@@ -165,11 +187,20 @@ export function say(text: string): void {
   toastTimer = setTimeout(() => toast.set(undefined), 4000);
 }
 
+/** What is done each time when the list is true again. */
+export const onInStep = new Set<() => void>();
+
+function inStep(): void {
+  flush();
+  void sendOutbox();
+  for (const each of onInStep) each();
+}
+
 export async function start(): Promise<void> {
   const stored = await restore();
   if (stored) dispatch(stored);
   document.addEventListener("visibilitychange", () =>
-    connection.tell({ type: document.visibilityState === "visible" ? "visible" : "hidden" }),
+    connection.look(document.visibilityState === "visible"),
   );
   window.addEventListener("online", () => connection.tell({ type: "online" }));
   window.addEventListener("offline", () => connection.tell({ type: "lost_network" }));
@@ -177,7 +208,7 @@ export async function start(): Promise<void> {
   connection.link.watch(() => {
     const now = connection.link.value.phase;
     if (now !== phase && now === "connect") mending.clear();
-    if (now !== phase && now === "live") setTimeout(sendOutbox);
+    if (now !== phase && now === "live") setTimeout(inStep);
     phase = now;
   });
   keep(state);

@@ -2,7 +2,9 @@
 
 import { render } from "preact";
 import { start } from "./app";
-import { listen } from "./route";
+import { watchAway } from "./away";
+import { watchCalls } from "./push";
+import { listen, route } from "./route";
 import { Shell } from "./screens/shell";
 import { dress } from "./settings";
 
@@ -13,7 +15,12 @@ if (root) {
   root.replaceChildren();
   render(<Shell />, root);
 }
-void start();
+// Whoever has a link to one session sees that session, and nothing is asked of the daemon in their name.
+if (route.value.at !== "shared") {
+  watchAway();
+  watchCalls();
+  void start();
+}
 
 // Browsers have no service worker on a connection that they do not trust; the app works without.
 if ("serviceWorker" in navigator && import.meta.env.PROD) {

@@ -4,19 +4,23 @@ import { Store } from "./store";
 
 export type Route =
   | { at: "inbox" }
-  | { at: "session"; id: string }
+  /** `seq`: the event that is looked for. */
+  | { at: "session"; id: string; seq?: number }
   | { at: "new"; resume?: string }
   | { at: "settings" }
+  | { at: "shared"; token: string }
   | { at: "pair"; code: string };
 
 export function parse(hash: string): Route {
   const path = hash.replace(/^#\/?/, "");
   const pairing = /^pair(?:[/=?]|\?code=)([A-Za-z0-9-]{1,128})$/.exec(path);
   if (pairing?.[1]) return { at: "pair", code: pairing[1] };
-  const [name, rest] = path.split("/", 2);
+  const [name, rest, place] = path.split("/", 3);
   const id = rest === undefined ? "" : decode(rest);
+  if (name === "s" && id && /^\d{1,15}$/.test(place ?? "")) return { at: "session", id, seq: Number(place) };
   if (name === "s" && id) return { at: "session", id };
   if (name === "new") return id ? { at: "new", resume: id } : { at: "new" };
+  if (name === "shared" && /^[\w-]{1,200}$/.test(id)) return { at: "shared", token: id };
   if (name === "settings") return { at: "settings" };
   return name === "pair" ? { at: "pair", code: "" } : { at: "inbox" };
 }
@@ -34,11 +38,13 @@ export function hrefOf(route: Route): string {
     case "inbox":
       return "#/";
     case "session":
-      return `#/s/${encodeURIComponent(route.id)}`;
+      return `#/s/${encodeURIComponent(route.id)}${route.seq === undefined ? "" : `/${route.seq}`}`;
     case "new":
       return route.resume ? `#/new/${encodeURIComponent(route.resume)}` : "#/new";
     case "settings":
       return "#/settings";
+    case "shared":
+      return `#/shared/${encodeURIComponent(route.token)}`;
     case "pair":
       return "#/pair";
   }

@@ -1,6 +1,8 @@
 /// <reference lib="webworker" />
 // The service worker: the app opens without a connection. It keeps the page and its files, and never an answer of the API.
 
+import type { Call, Effect, Summary } from "./api/types";
+
 const worker = globalThis as unknown as ServiceWorkerGlobalScope;
 const SHELL = "pollux-shell-1";
 /** A page that takes longer than this is shown from the store. */
@@ -57,4 +59,100 @@ async function file(request: Request): Promise<Response> {
   return answer;
 }
 
-export {};
+/** What a notification remembers, so that a button on it can answer. */
+type Kept = { session_id?: string; question?: { id: string; shown: string; allow?: string; deny?: string } };
+type Options = NotificationOptions & { actions?: { action: string; title: string }[]; renotify?: boolean };
+
+/** A text that is longer is not seen whole on a notification: then there is no button that allows it. */
+const LONGEST_SHOWN = 120;
+
+worker.addEventListener("push", (event) => {
+  event.waitUntil(called(event.data?.json() as Call));
+});
+
+async function called(call: Call): Promise<void> {
+  const asked = call.kind === "question" && call.session_id ? await askedIn(call.session_id) : undefined;
+  const data: Kept = {
+    ...(call.session_id ? { session_id: call.session_id } : {}),
+    ...(asked ? { question: asked.question } : {}),
+  };
+  const actions = [
+    ...(asked?.question.allow ? [{ action: "allow", title: "Allow once" }] : []),
+    ...(asked?.question.deny ? [{ action: "deny", title: "Deny" }] : []),
+  ];
+  const options: Options = {
+    body: asked?.text ?? call.body,
+    tag: call.session_id ?? call.kind,
+    renotify: true,
+    icon: "/icon-192.png",
+    badge: "/icon-192.png",
+    requireInteraction: call.kind === "question",
+    data,
+    actions,
+  };
+  await worker.registration.showNotification(call.title || "Pollux", options);
+}
+
+/** The one question of a session, where it is one that can be answered without seeing more. */
+async function askedIn(
+  sessionId: string,
+): Promise<{ text: string; question: NonNullable<Kept["question"]> } | undefined> {
+  const answer = await fetch(`/api/v1/sessions/${encodeURIComponent(sessionId)}`).catch(() => undefined);
+  if (!answer?.ok) return undefined;
+  const session = (await answer.json()) as Summary;
+  const [one, ...others] = session.questions.filter(({ sent }) => sent === undefined);
+  if (!one || others.length > 0) return undefined;
+  const { question, shown } = one;
+  const text = question.meaning?.kind === "command" ? question.meaning.command : question.text;
+  const choice = (effect: Effect) => question.options.find((option) => option.effect === effect)?.id;
+  const seen = question.kind === "command" && text.length <= LONGEST_SHOWN && !text.includes("\n");
+  const allow = seen ? choice("allow_once") : undefined;
+  const deny = choice("reject_once");
+  return {
+    text,
+    question: { id: question.id, shown, ...(allow ? { allow } : {}), ...(deny ? { deny } : {}) },
+  };
+}
+
+worker.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const kept = event.notification.data as Kept;
+  const choice =
+    event.action === "allow"
+      ? kept.question?.allow
+      : event.action === "deny"
+        ? kept.question?.deny
+        : undefined;
+  event.waitUntil(choice === undefined ? show(kept.session_id) : answer(kept, choice));
+});
+
+/** The app, at the session. */
+async function show(sessionId: string | undefined): Promise<void> {
+  const [client] = await worker.clients.matchAll({ type: "window" });
+  if (!client) {
+    await worker.clients.openWindow(sessionId ? `/#/s/${encodeURIComponent(sessionId)}` : "/");
+    return;
+  }
+  await client.focus();
+  if (sessionId) client.postMessage({ go: sessionId });
+}
+
+/** Sends the answer with the hash of what was shown: another question than that is not released by it. */
+async function answer({ session_id, question }: Kept, choice: string): Promise<void> {
+  const command = { type: "answer", question_id: question?.id, choice, shown: question?.shown };
+  const sent = await fetch(`/api/v1/sessions/${encodeURIComponent(session_id ?? "")}/commands`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ id: crypto.randomUUID(), command }),
+  }).catch(() => undefined);
+  const told = (await sent?.json().catch(() => undefined)) as
+    | { message?: string; reply?: { refused?: { message: string } } }
+    | undefined;
+  const problem = sent?.ok ? told?.reply?.refused?.message : (told?.message ?? "Pollux could not be reached");
+  if (problem === undefined) return;
+  await worker.registration.showNotification("The answer was not taken", {
+    body: problem,
+    tag: session_id ?? "problem",
+    data: { session_id },
+  });
+}

@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Event, Meaning, Numbered } from "../src/api/types";
 import { parse } from "../src/route";
-import { type Letter, sort } from "../src/state/outbox";
+import { begun, taken } from "../src/state/complete";
+import { digest, inWords } from "../src/state/digest";
+import { type Letter, sort, speaks } from "../src/state/outbox";
 import { mark } from "../src/state/risk";
+import { draw, withCursor } from "../src/state/screen";
 import { age, count, lastSubject, span, standing } from "../src/state/words";
 import { summary } from "./recorded";
 
@@ -84,6 +88,23 @@ describe("the outbox", () => {
   });
 });
 
+test("a letter goes out where things were written down and nobody spoke", () => {
+  const letter: Letter = { id: "a", sessionId: "s1", text: "x", at: 0, seq: 5, asks: false };
+  const sessions = { s1: summary({ seq: 9 }) };
+  expect(sort([letter], sessions).send).toEqual([]);
+  expect(sort([letter], sessions, new Set(["a"])).send).toEqual([letter]);
+  const said = (role: "user" | "assistant", meta: boolean): Event => ({
+    type: "message_recorded",
+    source: "session_file",
+    changed: false,
+    message: { id: "m", role, meta, content: "x", timestamp: 0, tool: "gemini" },
+  });
+  expect(speaks(said("user", false))).toBe(true);
+  expect(speaks(said("user", true))).toBe(false);
+  expect(speaks(said("assistant", false))).toBe(false);
+  expect(speaks({ type: "turn_started", source: "acp", prompt: "x" })).toBe(true);
+});
+
 describe("addresses", () => {
   test.each([
     ["#/", { at: "inbox" }],
@@ -91,6 +112,8 @@ describe("addresses", () => {
     ["#/pair/AB12", { at: "pair", code: "AB12" }],
     ["#/s/a%20b", { at: "session", id: "a b" }],
     ["#/s/%", { at: "inbox" }],
+    ["#/s/s1/42", { at: "session", id: "s1", seq: 42 }],
+    ["#/s/s1/-4", { at: "session", id: "s1" }],
     ["#/new/s1", { at: "new", resume: "s1" }],
     ["#//evil.example", { at: "inbox" }],
     ["#pair=https://evil.example", { at: "inbox" }],
@@ -127,5 +150,137 @@ describe("words", () => {
       "Stalled",
     );
     expect(standing(summary({ status: "idle" })).word).toBe("Ready");
+  });
+});
+
+describe("what happened while nobody looked", () => {
+  const at = "2026-11-16T03:00:00Z";
+  const numbered = (...events: Event[]): Numbered[] =>
+    events.map((event, n) => ({ seq: n + 7, epoch: 0, recorded_at: at, event }));
+  const ended = (id: string, name: string, meaning?: Meaning): Event => ({
+    type: "tool_ended",
+    source: "acp",
+    id,
+    name,
+    status: "success",
+    changed: false,
+    ...(meaning ? { meaning } : {}),
+  });
+
+  test("turns, files, commands and answers are counted once, and the last words are told", () => {
+    const edit: Meaning = { kind: "mutation", path: "/w/src/cart.ts", derived: {} };
+    const told = digest(
+      numbered(
+        { type: "turn_started", source: "acp", prompt: "go" },
+        ended("t1", "replace", edit),
+        ended("t2", "replace", edit),
+        ended("t3", "write_file", { kind: "mutation", path: "/w/b.ts", derived: {} }),
+        ended("t4", "run_shell_command"),
+        { ...ended("t4", "run_shell_command"), changed: true } as Event,
+        { type: "answered", source: "acp", question_id: "q", outcome: "chosen", choice: "once" },
+        {
+          type: "message_recorded",
+          source: "session_file",
+          changed: false,
+          message: {
+            id: "m",
+            role: "assistant",
+            content: [{ type: "text", text: "\n## **All** tests pass\nmore" }],
+            timestamp: 0,
+            tool: "gemini",
+          },
+        },
+        { type: "turn_ended", source: "acp", stop_reason: "end_turn" },
+      ),
+    );
+    expect(told).toEqual({
+      from: 7,
+      turns: 1,
+      failed: undefined,
+      edited: ["/w/src/cart.ts", "/w/b.ts"],
+      commands: 1,
+      answered: 1,
+      said: "All tests pass",
+    });
+    expect(told && inWords(told)).toBe("1 turn, edited cart.ts and 1 more, 1 command, 1 question answered");
+  });
+
+  test("where nothing happened nothing is told", () => {
+    expect(digest([])).toBeUndefined();
+    expect(digest(numbered({ type: "notice", source: "acp", level: "warning", text: "x" }))).toBeUndefined();
+  });
+});
+
+describe("what is being written", () => {
+  test.each([
+    ["/co", 3, { kind: "command", prefix: "co", from: 0, to: 3 }],
+    ["/", 1, { kind: "command", prefix: "", from: 0, to: 1 }],
+    ["say /co", 7, undefined],
+    ["/chat save", 10, undefined],
+    ["see @src/c", 10, { kind: "file", prefix: "src/c", from: 4, to: 10 }],
+    ["see @my\\ no", 11, { kind: "file", prefix: "my no", from: 4, to: 11 }],
+    ["a@b.example", 11, undefined],
+    ["see @a b", 8, undefined],
+  ])("%s", (text, caret, found) => expect(begun(text, caret)).toEqual(found));
+
+  test("whatever was chosen is found again as it is, and the rest of the text stays", () => {
+    const name = fc.stringMatching(/^[a-zé日\\ .-]{1,12}$/).filter((path) => path.trim() === path);
+    fc.assert(
+      fc.property(name, fc.string({ maxLength: 8 }), (path, after) => {
+        const text = `look @x${after === "" ? "" : ` ${after}`}`;
+        const found = begun(text, 7);
+        if (!found) throw new Error("nothing found");
+        const put = taken(text, found, path);
+        expect(
+          begun(put.text.slice(0, put.caret).trimEnd(), put.text.slice(0, put.caret).trimEnd().length)
+            ?.prefix,
+        ).toBe(path);
+        expect(put.text.endsWith(after)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("a screen", () => {
+  const line = (row: number, text: string) => ({ row, runs: [{ text }] });
+  const first = {
+    session_id: "s",
+    whole: true,
+    columns: 10,
+    rows: 3,
+    title: "t",
+    lines: [line(0, "a"), line(2, "c")],
+  };
+
+  test("rows that differ take their places, the others stay", () => {
+    const drawn = draw(draw(undefined, first), {
+      ...first,
+      whole: false,
+      lines: [line(1, "b"), line(9, "no")],
+    });
+    expect(drawn.rows.map((runs) => runs.map(({ text }) => text).join(""))).toEqual(["a", "b", "c"]);
+  });
+
+  test("a whole picture forgets the one before", () => {
+    const drawn = draw(draw(undefined, first), { ...first, rows: 1, lines: [] });
+    expect(drawn.rows).toEqual([[]]);
+  });
+
+  test("the cursor is put in without changing the text, also behind its end", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ maxLength: 5 }), { maxLength: 4 }), fc.nat(20), (texts, column) => {
+        const made = withCursor(
+          texts.map((text) => ({ text })),
+          column,
+        );
+        expect(made.filter(({ cursor }) => cursor)).toHaveLength(1);
+        expect(
+          made
+            .map(({ text }) => text)
+            .join("")
+            .trimEnd(),
+        ).toBe(texts.join("").trimEnd());
+      }),
+    );
   });
 });

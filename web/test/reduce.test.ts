@@ -296,3 +296,45 @@ describe("commands", () => {
     expect(reduce(live, { type: "stored", state: kept, opened: {} }).sessions.s1?.title).toBe("true");
   });
 });
+
+test("a call that was denied stands where its result was recorded, although no message has the call", () => {
+  const denied = (extra: Numbered[]) => {
+    const result: Event = {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: {
+        id: "m1",
+        role: "user",
+        meta: true,
+        timestamp: 0,
+        tool: "gemini",
+        content: [
+          {
+            type: "tool_result",
+            tool_use_id: "run_shell_command__x_0",
+            content: "canceled by the user",
+            is_error: true,
+            status: "error",
+          },
+        ],
+      },
+    };
+    const events = [...extra, numbered(extra.length + 1, result)];
+    const first = reduce(EMPTY, { type: "frame", frame: snapshot(), at: 0 });
+    const frame: ServerFrame = { type: "events", session_id: "s1", events, caught_up: true };
+    const opened = reduce(first, { type: "frame", frame, at: 0 }).opened.s1;
+    return opened ? rowsOf(opened) : [];
+  };
+  const id = "run_shell_command__x_0";
+  const meaning = { kind: "command" as const, command: "touch a", derived: {} };
+  const live = denied([
+    numbered(1, { type: "turn_started", source: "acp", prompt: "go" }),
+    numbered(2, { type: "tool_started", source: "acp", id, name: "run_shell_command", input: {}, meaning }),
+    numbered(3, { type: "tool_ended", source: "acp", id, status: "cancelled", changed: false, meaning }),
+  ]);
+  const tools = live.flatMap((row) => (row.kind === "tool" ? [row.tool] : []));
+  expect(tools).toMatchObject([{ id, name: "run_shell_command", status: "cancelled", meaning }]);
+  // A reader who comes later knows less of it, and that it was.
+  expect(denied([])).toMatchObject([{ kind: "tool", tool: { name: "run_shell_command", status: "error" } }]);
+});

@@ -69,6 +69,11 @@ enum Task {
     },
     /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
     Types,
+    /// The web app's checks and tests; `cargo xtask check` and `cargo xtask test` have them too
+    Web {
+        /// One part of them
+        part: Option<web::Part>,
+    },
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -101,6 +106,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         }
         Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
         Task::Types => types::run(),
+        Task::Web { part } => web::run(part),
         Task::Test { rest } => test::run(&rest),
     }
 }

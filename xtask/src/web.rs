@@ -2,12 +2,35 @@
 
 use crate::shell::{self, present, say, target};
 use anyhow::Context;
-use pollux_e2e::in_ci;
+use pollux_e2e::{Cli, in_ci};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The version of the Gemini CLI that `web/e2e/house.ts` starts.
+const NEWEST: &str = "0.61.0";
 /// Where Debian has its browser.
 const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// A part of the web app's checks and tests.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Types, lints, formatting
+    Check,
+    /// Unit and property tests
+    Unit,
+    /// Tests in a real browser, some of them with the daemon and the real Gemini CLI
+    Browser,
+}
+
+/// One part, or all.
+pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
+    match part {
+        Some(Part::Check) => check(),
+        Some(Part::Unit) => copy()?.map_or(Ok(()), |copy| npm(&copy, "test")),
+        Some(Part::Browser) => copy()?.map_or(Ok(()), |copy| in_browser(&copy)),
+        None => check().and_then(|()| test()),
+    }
+}
 
 /// Types, lints and formatting.
 pub(crate) fn check() -> anyhow::Result<()> {
@@ -20,15 +43,23 @@ pub(crate) fn check() -> anyhow::Result<()> {
 pub(crate) fn test() -> anyhow::Result<()> {
     let Some(copy) = copy()? else { return Ok(()) };
     npm(&copy, "test")?;
+    in_browser(&copy)
+}
+
+fn in_browser(copy: &Path) -> anyhow::Result<()> {
     if !browser()? {
         let text = "chromium was not found: the web app is not tested in a browser";
         anyhow::ensure!(!in_ci(), "{text}\n\nhint: install Debian's `chromium`");
         say(&format!("\n*** NOT TESTED: {text} ***\n"));
         return Ok(());
     }
+    // The version that the tests start, where no other test has installed it yet.
+    let cli = Cli::install(NEWEST)?;
+    say(&format!("Gemini CLI {} is at {}", cli.version(), cli.program().display()));
     shell::run("cargo build --locked -p pollux")?;
-    npm(&copy, "run build")?;
-    npm(&copy, "run e2e")
+    npm(copy, "run build")?;
+    npm(copy, "run e2e")?;
+    npm(copy, "run speed")
 }
 
 /// The browser is Debian's own: it is installed where we may.

@@ -3,16 +3,26 @@
 import type {
   Accepted,
   Begin,
+  Browsed,
+  Called,
   Capabilities,
   Command,
   Devices,
+  Events,
+  Files,
+  Kept,
   Me,
   Messages,
+  Models,
   Pair,
   Problem,
   Projects,
+  PushKey,
   Scope,
   Search,
+  Shared,
+  ShareLink,
+  SlashCommands,
   Summary,
 } from "./types";
 
@@ -63,18 +73,39 @@ function readProblem(text: string, status: number): Problem {
   return { code: "http", message: `The answer was ${status}` };
 }
 
+/** A piece of a long text: where it begins, how long the whole is, where the next one begins. */
+export type Piece = { text: string; offset: number; bytes: number; next?: number };
+
 const enc = encodeURIComponent;
 
 export const api = {
   me: () => ask<Me>("GET", "/me"),
-  pair: (code: string) => ask<Me>("POST", "/pair", { code }),
+  pair: (code: string, name: string) => ask<Me>("POST", "/pair", { code, ...(name === "" ? {} : { name }) }),
   capabilities: () => ask<Capabilities>("GET", "/capabilities"),
   begin: (begin: Begin) => ask<Summary>("POST", "/sessions", begin),
   messages: (id: string, before: number, limit = 100) =>
     ask<Messages>("GET", `/sessions/${enc(id)}/messages?before=${before}&limit=${limit}`),
   command: (id: string, commandId: string, command: Command) =>
     ask<Accepted>("POST", `/sessions/${enc(id)}/commands`, { id: commandId, command }),
+  events: (id: string, after: number) => ask<Events>("GET", `/sessions/${enc(id)}/events?after=${after}`),
+  /** A piece of a text that was cut, from a byte on. */
+  piece: (id: string, seq: number, pointer: string, offset: number) =>
+    ask<Piece>("GET", `/sessions/${enc(id)}/events/${seq}?path=${enc(pointer)}&offset=${offset}`),
   search: (words: string) => ask<Search>("GET", `/search?q=${enc(words)}&limit=50`),
+  files: (cwd: string, prefix: string) => ask<Files>("GET", `/files?cwd=${enc(cwd)}&prefix=${enc(prefix)}`),
+  slash: (id: string) => ask<SlashCommands>("GET", `/sessions/${enc(id)}/commands`),
+  models: () => ask<Models>("GET", "/models"),
+  image: (media_type: string, data: string) => ask<Kept>("POST", "/images", { media_type, data }),
+  browse: (path: string) => ask<Browsed>("GET", `/projects/browse?path=${enc(path)}`),
+  share: (id: string, hours: number) => ask<ShareLink>("POST", `/sessions/${enc(id)}/share`, { hours }),
+  unshare: (id: string) => ask<unknown>("DELETE", `/sessions/${enc(id)}/share`),
+  shared: (token: string, before?: number) =>
+    ask<Shared>("POST", "/shared", { token, ...(before === undefined ? {} : { before }) }),
+  pushKey: () => ask<PushKey>("GET", "/push/key"),
+  subscribe: (subscription: PushSubscriptionJSON) =>
+    ask<unknown>("POST", "/push/subscription", { endpoint: subscription.endpoint, keys: subscription.keys }),
+  unsubscribe: (endpoint: string) => ask<unknown>("DELETE", "/push/subscription", { endpoint }),
+  callMe: () => ask<Called>("POST", "/push/test"),
   projects: () => ask<Projects>("GET", "/projects"),
   devices: () => ask<Devices>("GET", "/devices"),
   revoke: (id: string) => ask<unknown>("DELETE", `/devices/${enc(id)}`),

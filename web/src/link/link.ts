@@ -12,9 +12,14 @@ export type World = {
   allowed: () => Promise<boolean | undefined>;
   timer: (run: () => void, ms: number) => () => void;
   id: () => string;
+  /** Whether somebody looks. */
+  visible: () => boolean;
 };
 
-type Waiting = { frame: Extract<ClientFrame, { type: "command" }>; since: number };
+type Waiting = {
+  frame: { type: "command"; id: string; session_id: string; command: Command };
+  since: number;
+};
 /** A command that got no reply is sent again after a reconnect, with the same id, for this long. */
 const RESEND_FOR = 60_000;
 export const LIST = "list";
@@ -26,7 +31,10 @@ export class Connection {
   /** Where to go on from, for each session that is looked at. */
   readonly #place: (sessionId: string) => { after: number; epoch: number } | undefined;
   readonly #subscribed = new Map<string, number>();
+  readonly #screens = new Set<string>();
   readonly #unreplied = new Map<string, Waiting>();
+  /** True where the daemon calls devices that nobody looks at. */
+  #calls = false;
   #socket: WebSocket | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -39,6 +47,16 @@ export class Connection {
     this.#onFrame = onFrame;
     this.#place = place;
     this.link = new Store(begin(world.now()));
+  }
+
+  /** The page is looked at, or no more. */
+  look(visible: boolean): void {
+    this.#sayVisible(visible);
+    this.tell({ type: visible ? "visible" : "hidden" });
+  }
+
+  #sayVisible(visible: boolean): void {
+    if (this.#calls) this.#send({ type: "visible", visible });
   }
 
   tell(input: Input): void {
@@ -67,6 +85,16 @@ export class Connection {
       this.#subscribed.delete(sessionId);
       this.#send({ type: "unsubscribe", session_id: sessionId });
       this.tell({ type: "settled", generation: this.link.value.generation, what: sessionId });
+    };
+  }
+
+  /** Watches the agent's own screen until the returned function is called. */
+  watchScreen(sessionId: string): () => void {
+    this.#screens.add(sessionId);
+    this.#send({ type: "screen", session_id: sessionId, on: true });
+    return () => {
+      this.#screens.delete(sessionId);
+      this.#send({ type: "screen", session_id: sessionId, on: false });
     };
   }
 
@@ -134,7 +162,10 @@ export class Connection {
     if (generation !== this.link.value.generation) return;
     const frame = JSON.parse(data) as ServerFrame;
     this.tell({ type: "heard", generation });
-    if (frame.type === "hello") this.#greet(frame.heartbeat_seconds, generation);
+    if (frame.type === "hello") {
+      this.#calls = frame.features.includes("push");
+      this.#greet(frame.heartbeat_seconds, generation);
+    }
     this.#onFrame(frame);
     this.#settle(frame, generation);
   }
@@ -142,7 +173,9 @@ export class Connection {
   #greet(heartbeatSeconds: number, generation: number): void {
     this.tell({ type: "hello", generation, heartbeatSeconds, waitFor: [LIST, ...this.#subscribed.keys()] });
     this.#send({ type: "watch" });
+    this.#sayVisible(this.#world.visible());
     for (const id of this.#subscribed.keys()) this.#ask(id);
+    for (const id of this.#screens) this.#send({ type: "screen", session_id: id, on: true });
     for (const [id, { frame, since }] of this.#unreplied) {
       if (this.#world.now() - since < RESEND_FOR) this.#send(frame);
       else this.#unreplied.delete(id);

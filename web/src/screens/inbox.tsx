@@ -5,12 +5,13 @@ import { useMemo, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, state } from "../app";
 import { go, hrefOf } from "../route";
-import { age, base, open } from "../state/words";
+import { age, open, placeOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Badge, Icon } from "../ui/icon";
 import { Pull } from "../ui/pull";
 import { StatusChip } from "../ui/status";
+import { Away } from "./away";
 import { NeedBar } from "./questions";
 import { Found } from "./search";
 import { Trouble } from "./shell";
@@ -41,7 +42,10 @@ export function Inbox({ current }: { current: string | undefined }) {
         {asked.length > 1 ? (
           <Found words={asked} sessions={sessions} />
         ) : (
-          <Groups groups={groups} current={current} />
+          <>
+            <Away />
+            <Groups groups={groups} current={current} />
+          </>
         )}
       </Pull>
     </nav>
@@ -161,7 +165,7 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
           <time dateTime={session.updated_at}>{age(Date.now() - Date.parse(session.updated_at))}</time>
         </span>
         <span class="row-sub">
-          <span class="project">{session.cwd ? base(session.cwd) : "unknown folder"}</span>
+          <span class="project">{placeOf(session)}</span>
           {session.activity && (
             <span class="activity" dir="auto">
               {session.activity}

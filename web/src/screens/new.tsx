@@ -1,17 +1,19 @@
 // A new session: where, how, with what. Or an old one, resumed.
 
-import { ChevronLeft, Folder } from "lucide";
+import { ChevronLeft, Folder, FolderSearch } from "lucide";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import type { Driver, Mode, Problem, Summary } from "../api/types";
 import { state } from "../app";
+import { useModels } from "../offers";
 import { go, hrefOf } from "../route";
-import { MODE_ICONS, MODELS } from "../session/chips";
+import { MODE_ICONS } from "../session/chips";
 import { read, write } from "../settings";
 import { base, MODES, span } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
+import { BrowseSheet } from "./browse";
 import { NeedBar } from "./questions";
 
 type Choice = { driver: Driver; model: string; mode: Mode };
@@ -28,9 +30,10 @@ export function NewSession({ resume }: { resume: string | undefined }) {
   const sessions = useStore(state, (now) => now.sessions);
   const old = resume ? sessions[resume] : undefined;
   const { projects, drivers } = useOffers();
+  const models = useModels();
   const recents = useMemo(() => recentProjects(Object.values(sessions)), [sessions]);
-  const places = [...new Set([...(old?.cwd ? [old.cwd] : []), ...recents, ...projects])];
   const [picked, setPicked] = useState<string | undefined>(old?.cwd);
+  const places = [...new Set([...(picked ? [picked] : []), ...recents, ...projects])];
   const cwd = picked ?? places[0] ?? "";
   const [choice, setChoice] = useState<Choice>(() => remembered(cwd));
   useEffect(() => setChoice(remembered(cwd)), [cwd]);
@@ -80,7 +83,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
             Goes on with <b>{old.title ?? "this session"}</b>, {old.messages} messages.
           </p>
         )}
-        <Places places={places} cwd={cwd} onPick={setPicked} />
+        <Places places={places} roots={projects} cwd={cwd} onPick={setPicked} />
         <fieldset>
           <legend>Prompt</legend>
           <textarea
@@ -112,19 +115,18 @@ export function NewSession({ resume }: { resume: string | undefined }) {
         </fieldset>
         <fieldset>
           <legend>Model</legend>
-          <div class="segments">
-            {MODELS.map(({ id }) => (
-              <label key={id} class="segment">
-                <input
-                  type="radio"
-                  name="model"
-                  checked={choice.model === id}
-                  onChange={() => setChoice({ ...choice, model: id })}
-                />
-                <span>{id}</span>
-              </label>
+          <select
+            class="select"
+            aria-label="Model"
+            value={choice.model}
+            onChange={(event) => setChoice({ ...choice, model: event.currentTarget.value })}
+          >
+            {models.map(({ id, label }) => (
+              <option key={id} value={id}>
+                {id}: {label}
+              </option>
             ))}
-          </div>
+          </select>
         </fieldset>
         <fieldset>
           <legend>Driver</legend>
@@ -175,13 +177,22 @@ function Starting({ since }: { since: number }) {
   );
 }
 
-function Places(props: { places: readonly string[]; cwd: string; onPick: (cwd: string) => void }) {
+type PlacesProps = {
+  places: readonly string[];
+  roots: readonly string[];
+  cwd: string;
+  onPick: (cwd: string) => void;
+};
+
+function Places(props: PlacesProps) {
+  const able = useStore(state, (now) => now.hello?.features.includes("files") ?? false);
+  const [browsing, setBrowsing] = useState(false);
   return (
     <fieldset>
       <legend>Project</legend>
       {props.places.length === 0 && (
         <p class="hint">
-          No folder is allowed yet. On your machine: <code>pollux trust PATH</code>
+          No folder is allowed yet. On your machine: <code>pollux serve allow PATH</code>
         </p>
       )}
       <div class="places">
@@ -196,6 +207,14 @@ function Places(props: { places: readonly string[]; cwd: string; onPick: (cwd: s
           </label>
         ))}
       </div>
+      {able && props.roots.length > 0 && (
+        <button type="button" class="button" onClick={() => setBrowsing(true)}>
+          <Icon of={FolderSearch} size={16} /> Browse
+        </button>
+      )}
+      {browsing && (
+        <BrowseSheet roots={props.roots} onPick={props.onPick} onClose={() => setBrowsing(false)} />
+      )}
     </fieldset>
   );
 }

@@ -1,9 +1,9 @@
 // The door: a code lets this device in, once.
 
-import { KeyRound, QrCode } from "lucide";
+import { Check, KeyRound, QrCode, X } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
-import type { Problem } from "../api/types";
+import type { Me, Problem, Scope } from "../api/types";
 import { connection } from "../app";
 import { go } from "../route";
 import { Badge, Icon } from "../ui/icon";
@@ -11,21 +11,22 @@ import { Badge, Icon } from "../ui/icon";
 export function PairScreen({ code: given }: { code: string }) {
   const [code, setCode] = useState(given);
   const [busy, setBusy] = useState(false);
+  const [name, setName] = useState(ownName);
+  const [me, setMe] = useState<Me | undefined>(undefined);
   const [problem, setProblem] = useState<Problem | undefined>(undefined);
   useEffect(() => setCode(given), [given]);
   const pair = async () => {
     setBusy(true);
     setProblem(undefined);
     try {
-      await api.pair(code.trim());
-      go({ at: "inbox" }, true);
-      connection.tell({ type: "retry" });
+      setMe(await api.pair(code.trim(), name.trim()));
     } catch (error) {
       setProblem(problemOf(error));
     } finally {
       setBusy(false);
     }
   };
+  if (me) return <LetIn me={me} />;
   return (
     <main class="door">
       <form
@@ -56,6 +57,15 @@ export function PairScreen({ code: given }: { code: string }) {
           value={code}
           onInput={(event) => setCode(event.currentTarget.value)}
         />
+        <label class="name-field">
+          <span>Name of this device</span>
+          <input
+            maxLength={60}
+            autocomplete="off"
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
         {problem && (
           <p class="notice error" role="alert">
             {problem.message} {problem.hint}
@@ -70,4 +80,58 @@ export function PairScreen({ code: given }: { code: string }) {
       </form>
     </main>
   );
+}
+
+const SCOPES: Readonly<Record<Scope, string>> = {
+  view: "See all sessions",
+  prompt: "Write, start and stop",
+  approve: "Answer questions, change the mode",
+  admin: "Let devices in and take their keys back",
+};
+
+/** What the device may do, before it does anything. */
+function LetIn({ me }: { me: Me }) {
+  return (
+    <main class="door">
+      <div class="door-card">
+        <Badge size={56} />
+        <h1>You are in</h1>
+        <p class="lead">
+          This device is <b>{me.device}</b>. It may:
+        </p>
+        <ul class="scopes">
+          {(Object.keys(SCOPES) as Scope[]).map((scope) => (
+            <li key={scope} class={me.scopes.includes(scope) ? "" : "not"}>
+              <Icon of={me.scopes.includes(scope) ? Check : X} size={18} />
+              <span>{SCOPES[scope]}</span>
+              <span class="sr">{me.scopes.includes(scope) ? "allowed" : "not allowed"}</span>
+            </li>
+          ))}
+        </ul>
+        <button type="button" class="button primary big" onClick={enter}>
+          Go to the sessions
+        </button>
+      </div>
+    </main>
+  );
+}
+
+function enter(): void {
+  go({ at: "inbox" }, true);
+  connection.tell({ type: "retry" });
+}
+
+/** A first guess, which the person may change. */
+function ownName(): string {
+  const agent = navigator.userAgent;
+  const kinds: [RegExp, string][] = [
+    [/iPhone/, "iPhone"],
+    [/iPad/, "iPad"],
+    [/Android.*Mobile/, "Android phone"],
+    [/Android/, "Android tablet"],
+    [/Macintosh/, "Mac"],
+    [/Windows/, "Windows computer"],
+    [/Linux|X11/, "Linux computer"],
+  ];
+  return kinds.find(([pattern]) => pattern.test(agent))?.[1] ?? "";
 }

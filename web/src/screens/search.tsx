@@ -54,7 +54,7 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
         <ul>
           {places?.map((place) => (
             <li key={`${place.session_id}.${place.seq}`}>
-              <a class="row found" href={hrefOf({ at: "session", id: place.session_id })}>
+              <a class="row found" href={hrefOf({ at: "session", id: place.session_id, seq: place.seq })}>
                 <span class="row-text">
                   <span class="row-top">
                     <span class="title">{titleOf(sessions[place.session_id])}</span>

@@ -1,24 +1,29 @@
 // One session: its head, its transcript, its composer.
 
-import { ChevronLeft, CircleStop, Copy, Ellipsis, Play } from "lucide";
+import { ChevronLeft, CircleStop, Copy, Ellipsis, Play, Share2 } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, dispatch, say, send, state } from "../app";
 import { go, hrefOf } from "../route";
 import { Composer } from "../session/composer";
+import { ScreenView } from "../session/screen";
 import { Transcript } from "../session/transcript";
 import { UsageButton } from "../session/usage";
-import { base } from "../state/words";
+import { placeOf } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
 import { NeedBar } from "./questions";
+import { ShareSheet } from "./share";
 
-export function Session({ id }: { id: string }) {
+export function Session({ id, seq: place }: { id: string; seq?: number | undefined }) {
   const session = useStore(state, (now) => now.sessions[id]);
   const opened = useStore(state, (now) => now.opened[id]);
   const loaded = useStore(state, (now) => now.inStepAt !== undefined);
+  const [shown, setShown] = useState<Shown>("talk");
+  const able = useStore(state, (now) => now.hello?.features.includes("screen") ?? false);
+  const hasScreen = able && session?.driver === "terminal" && session.status !== "exited";
   useEffect(() => connection.subscribe(id), [id]);
   const seq = Math.max(session?.seq ?? 0, opened?.seq ?? 0);
   useEffect(() => {
@@ -38,14 +43,44 @@ export function Session({ id }: { id: string }) {
     <article class="session">
       <Head session={session} turnSince={opened?.turnSince} />
       <NeedBar here={id} />
-      {opened ? <Transcript id={id} opened={opened} session={session} /> : <Skeleton />}
-      <Composer session={session} />
+      {hasScreen && <Tabs shown={shown} onShow={setShown} />}
+      {hasScreen && shown === "screen" ? (
+        <ScreenView session={session} />
+      ) : (
+        <>
+          {opened ? <Transcript id={id} opened={opened} session={session} place={place} /> : <Skeleton />}
+          <Composer session={session} />
+        </>
+      )}
     </article>
+  );
+}
+
+type Shown = "talk" | "screen";
+const SHOWN: Readonly<Record<Shown, string>> = { talk: "Talk", screen: "Screen" };
+
+/** A session in a terminal is a talk, and a screen at the desk. */
+function Tabs({ shown, onShow }: { shown: Shown; onShow: (shown: Shown) => void }) {
+  return (
+    <div class="tabs" role="tablist" aria-label="What is shown">
+      {(Object.keys(SHOWN) as Shown[]).map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          aria-selected={shown === name}
+          onClick={() => onShow(name)}
+        >
+          {SHOWN[name]}
+        </button>
+      ))}
+    </div>
   );
 }
 
 function Head({ session, turnSince }: { session: Summary; turnSince: number | undefined }) {
   const [menu, setMenu] = useState(false);
+  const [sharing, setSharing] = useState(false);
   return (
     <header class="bar session-head">
       <a class="plain round back" href={hrefOf({ at: "inbox" })} aria-label="All sessions">
@@ -54,7 +89,7 @@ function Head({ session, turnSince }: { session: Summary; turnSince: number | un
       <div class="headline">
         <h1 dir="auto">{session.title ?? "Untitled"}</h1>
         <div class="subline">
-          <span class="project">{session.cwd ? base(session.cwd) : ""}</span>
+          <span class="project">{placeOf(session)}</span>
           <StatusChip session={session} turnSince={turnSince} />
         </div>
       </div>
@@ -62,12 +97,28 @@ function Head({ session, turnSince }: { session: Summary; turnSince: number | un
       <button type="button" class="plain round" aria-label="More" onClick={() => setMenu(true)}>
         <Icon of={Ellipsis} size={22} />
       </button>
-      {menu && <Menu session={session} onClose={() => setMenu(false)} />}
+      {menu && (
+        <Menu
+          session={session}
+          onShare={() => {
+            setMenu(false);
+            setSharing(true);
+          }}
+          onClose={() => setMenu(false)}
+        />
+      )}
+      {sharing && <ShareSheet session={session} onClose={() => setSharing(false)} />}
     </header>
   );
 }
 
-function Menu({ session, onClose }: { session: Summary; onClose: () => void }) {
+type MenuProps = { session: Summary; onShare: () => void; onClose: () => void };
+
+function Menu({ session, onShare, onClose }: MenuProps) {
+  const shares = useStore(
+    state,
+    ({ hello }) => hello?.features.includes("share") === true && hello.scopes.includes("admin"),
+  );
   const ended = session.status === "exited" || !session.driver;
   const copy = async () => {
     await navigator.clipboard.writeText(session.agent_id ?? session.id).catch(() => undefined);
@@ -92,6 +143,13 @@ function Menu({ session, onClose }: { session: Summary; onClose: () => void }) {
             <Icon of={Copy} /> Copy the session's id
           </button>
         </li>
+        {shares && (
+          <li>
+            <button type="button" onClick={onShare}>
+              <Icon of={Share2} /> Share a link to read it
+            </button>
+          </li>
+        )}
         {ended && (
           <li>
             <button type="button" onClick={() => go({ at: "new", resume: session.id })}>

@@ -10,6 +10,7 @@ import { choose, type Settings, settings } from "../settings";
 import { age } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { Notifications } from "./notifications";
 import { NeedBar } from "./questions";
 
 export function SettingsScreen() {
@@ -43,6 +44,7 @@ export function SettingsScreen() {
           chosen={chosen.thinking}
           options={{ line: "One line", open: "Open", hidden: "Hidden" }}
         />
+        {hello?.features.includes("push") && <Notifications />}
         <fieldset>
           <legend>This device</legend>
           <dl class="facts">

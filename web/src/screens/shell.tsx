@@ -14,10 +14,12 @@ import { PairScreen } from "./pair";
 import { Questions } from "./questions";
 import { Session } from "./session";
 import { SettingsScreen } from "./settings";
+import { SharedScreen } from "./shared";
 
 export function Shell() {
   const where = useStore(route, (now) => now);
   const refused = useStore(connection.link, (link) => link.phase === "refused");
+  if (where.at === "shared") return <SharedScreen token={where.token} />;
   if (refused || where.at === "pair") return <PairScreen code={where.at === "pair" ? where.code : ""} />;
   const home = where.at === "inbox";
   return (
@@ -27,7 +29,7 @@ export function Shell() {
       </div>
       <main class="pane main">
         <Trouble />
-        {where.at === "session" && <Session key={where.id} id={where.id} />}
+        {where.at === "session" && <Session key={where.id} id={where.id} seq={where.seq} />}
         {where.at === "new" && <NewSession key={where.resume ?? ""} resume={where.resume} />}
         {where.at === "settings" && <SettingsScreen />}
         {home && <Nothing />}

@@ -14,11 +14,13 @@ import {
   Terminal,
   Wrench,
 } from "lucide";
+import type { Summary } from "../api/types";
 import type { Tool } from "../state/rows";
 import { classOf, objectOf, record, type ToolClass, verbOf } from "../state/tools";
 import { span, took, within } from "../state/words";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
+import { useTail } from "./whole";
 
 const ICONS: Readonly<Record<ToolClass, IconNode>> = {
   read: FileText,
@@ -33,22 +35,25 @@ const ICONS: Readonly<Record<ToolClass, IconNode>> = {
 /** So many of the last lines of a command's output stand on its card. */
 const TAIL = 4;
 
-type Props = { tool: Tool; cwd: string | undefined; onOpen: (tool: Tool) => void };
+/** And no more than so many bytes of it. */
+const TAIL_BYTES = 2048;
 
-export function ToolCard({ tool, cwd, onOpen }: Props) {
+type Props = { tool: Tool; session: Summary; onOpen: (tool: Tool) => void };
+
+export function ToolCard({ tool, session, onOpen }: Props) {
+  const { cwd } = session;
   const klass = classOf(tool.name);
-  const running = tool.status === undefined;
   const failed = tool.status === "error" || exitCode(tool) > 0;
   return (
     <button type="button" class={`card ${failed ? "failed" : ""}`} onClick={() => onOpen(tool)}>
       <span class="card-line">
         <Icon of={ICONS[klass]} size={16} />
-        <span class="verb">{verbOf(tool.name, running)}</span>
+        <span class="verb">{verbOf(tool.name, tool.status)}</span>
         <span class="object">{within(objectOf(tool.input, tool.meaning), cwd)}</span>
         <Changed tool={tool} />
         <State tool={tool} failed={failed} />
       </span>
-      {klass === "command" && <Tail text={outputOf(tool)} />}
+      {klass === "command" && <Tail tool={tool} sessionId={session.id} />}
     </button>
   );
 }
@@ -86,7 +91,9 @@ function Changed({ tool }: { tool: Tool }) {
   );
 }
 
-function Tail({ text }: { text: string }) {
+function Tail({ tool, sessionId }: { tool: Tool; sessionId: string }) {
+  const end = useTail(sessionId, "", tool.cut, TAIL_BYTES);
+  const text = end === "" ? outputOf(tool) : printed(tool, end);
   const lines = text.trimEnd().split("\n").slice(-TAIL);
   return text.trim() === "" ? null : <span class="tail">{lines.join("\n")}</span>;
 }
@@ -97,22 +104,23 @@ export function exitCode(tool: Tool): number {
 
 /** What a call gave back, without the signs by which terminals are steered. */
 export function outputOf(tool: Tool): string {
-  const text = (tool.meaning?.kind === "command" ? tool.meaning.output : undefined) ?? unwrapped(tool);
-  return text.replace(STEERING, "");
+  const meant = tool.meaning?.kind === "command" ? tool.meaning.output : undefined;
+  return meant?.replace(STEERING, "") ?? printed(tool, tool.output ?? "");
+}
+
+/** A text of this call's output, or the end of one, as a person wants to read it. */
+export function printed(tool: Tool, text: string): string {
+  return unwrapped(tool, text).replace(STEERING, "");
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const STEERING = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f]/g;
 
 /** The CLI wraps what a command printed for the model; a person wants what it printed. */
-function unwrapped(tool: Tool): string {
-  const text = tool.output ?? "";
+function unwrapped(tool: Tool, text: string): string {
   if (classOf(tool.name) !== "command") return text;
-  const inner = /^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: .*\n)?Output: ([\s\S]*)$/.exec(
-    text,
-  )?.[1];
-  if (inner === undefined) return text;
-  return inner
+  return text
+    .replace(/^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: .*\n)?Output: /, "")
     .replace(/\n<\/untrusted_context>\s*$/, "")
     .replace(/\n(?:Process Group PGID|Exit Code|Signal|Background PIDs|Error): [^\n]*(?=\n|$)/g, "");
 }

@@ -4,19 +4,12 @@ import { Check, ChevronDown, Cpu, Flame, type IconNode, ScrollText, Shield, Shie
 import { useState } from "preact/hooks";
 import type { Mode, Summary } from "../api/types";
 import { send, state } from "../app";
-import { MODES, span } from "../state/words";
+import { useModels } from "../offers";
+import { count, MODES, span } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";
-
-/** The names that the CLI itself takes for its models, whatever their versions are. */
-export const MODELS: readonly { id: string; says: string }[] = [
-  { id: "auto", says: "The CLI chooses for each prompt" },
-  { id: "pro", says: "For hard thinking" },
-  { id: "flash", says: "Fast, for most things" },
-  { id: "flash-lite", says: "The fastest" },
-];
 
 export const MODE_ICONS: Readonly<Record<Mode, IconNode>> = {
   default: Shield,
@@ -27,26 +20,31 @@ export const MODE_ICONS: Readonly<Record<Mode, IconNode>> = {
 
 export function ModelChip({ session }: { session: Summary }) {
   const [open, setOpen] = useState(false);
+  const models = useModels();
   const choose = (model: string) => {
     setOpen(false);
     if (model !== session.model) send(session.id, { type: "model", model });
   };
   return (
     <>
-      <button type="button" class="chip-button" aria-label="Model" onClick={() => setOpen(true)}>
+      <button type="button" class="chip-button" onClick={() => setOpen(true)}>
         <Icon of={Cpu} size={14} />
+        <span class="sr">Model </span>
         <span>{(session.model ?? "auto").replace(/^gemini-/, "")}</span>
         <Icon of={ChevronDown} size={13} />
       </button>
       {open && (
         <Sheet title="Model" onClose={() => setOpen(false)}>
           <ul class="choices">
-            {MODELS.map(({ id, says }) => (
+            {models.map(({ id, label, context }) => (
               <li key={id}>
                 <button type="button" onClick={() => choose(id)}>
                   <span class="choice-text">
                     <b>{id}</b>
-                    <span class="hint">{says}</span>
+                    <span class="hint">
+                      {label}
+                      {context !== undefined && `, ${count(context)} tokens`}
+                    </span>
                   </span>
                   {(session.model ?? "auto") === id && <Icon of={Check} />}
                 </button>
@@ -70,13 +68,9 @@ export function ModeChip({ session }: { session: Summary }) {
   };
   return (
     <>
-      <button
-        type="button"
-        class={`chip-button mode-${session.mode}`}
-        aria-label="Mode"
-        onClick={() => setOpen(true)}
-      >
+      <button type="button" class={`chip-button mode-${session.mode}`} onClick={() => setOpen(true)}>
         <Icon of={MODE_ICONS[session.mode]} size={14} />
+        <span class="sr">Mode </span>
         <span>{MODES[session.mode].name}</span>
         {until !== undefined && <span class="age">{span(until - now)}</span>}
         <Icon of={ChevronDown} size={13} />

@@ -6,9 +6,12 @@ import type { Summary } from "../api/types";
 import { prompt, send, state } from "../app";
 import { go } from "../route";
 import { read, write } from "../settings";
+import { taken } from "../state/complete";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { ModeChip, ModelChip } from "./chips";
+import { Suggestions, useCompletion } from "./complete";
+import { AttachButton, AttachedPictures, type Pictures, usePictures } from "./pictures";
 
 export function Composer({ session }: { session: Summary }) {
   const scopes = useStore(state, (now) => now.hello?.scopes);
@@ -18,18 +21,24 @@ export function Composer({ session }: { session: Summary }) {
     setText(next);
     write(key, next);
   };
+  const pictures = usePictures();
+  const names = pictures.all.flatMap(({ name }) => (name === undefined ? [] : [name]));
   const busy = session.status === "working" || session.status === "waiting" || session.status === "starting";
-  const ready = text.trim() !== "";
+  const ready = (text.trim() !== "" || names.length > 0) && names.length === pictures.all.length;
+  const sent = () => {
+    change("");
+    pictures.clear();
+  };
   const submit = () => {
     if (!ready) return;
-    prompt(session.id, text);
-    change("");
+    prompt(session.id, text, names);
+    sent();
   };
   const stopAndSend = () => {
     if (!ready) return;
-    whenStopped(session.id, text);
+    whenStopped(session.id, text, names);
     send(session.id, { type: "interrupt" });
-    change("");
+    sent();
   };
   if (session.status === "exited" || !session.driver) return <Ended session={session} />;
   if (scopes && !scopes.includes("prompt")) {
@@ -43,8 +52,17 @@ export function Composer({ session }: { session: Summary }) {
         submit();
       }}
     >
-      <Field text={text} busy={busy} onText={change} onSubmit={submit} />
+      <AttachedPictures pictures={pictures} />
+      <Field
+        session={session}
+        text={text}
+        busy={busy}
+        pictures={pictures}
+        onText={change}
+        onSubmit={submit}
+      />
       <div class="composer-row">
+        <AttachButton pictures={pictures} />
         <ModelChip session={session} />
         <ModeChip session={session} />
         <span class="spring" />
@@ -73,10 +91,23 @@ export function Composer({ session }: { session: Summary }) {
   );
 }
 
-type FieldProps = { text: string; busy: boolean; onText: (text: string) => void; onSubmit: () => void };
+type FieldProps = {
+  session: Summary;
+  text: string;
+  busy: boolean;
+  pictures: Pictures;
+  onText: (text: string) => void;
+  onSubmit: () => void;
+};
 
-function Field({ text, busy, onText, onSubmit }: FieldProps) {
+function Field({ session, text, busy, pictures, onText, onSubmit }: FieldProps) {
   const ref = useRef<HTMLTextAreaElement>(null);
+  const [caret, setCaret] = useState(text.length);
+  const [at, setAt] = useState(0);
+  const [closed, setClosed] = useState<string | undefined>(undefined);
+  const found = useCompletion(session, text, caret);
+  const completion = closed === text ? undefined : found;
+  const index = Math.min(at, (completion?.offers.length ?? 1) - 1);
   // Where the style sheet cannot let it grow, this does.
   useEffect(() => {
     const field = ref.current;
@@ -84,26 +115,65 @@ function Field({ text, busy, onText, onSubmit }: FieldProps) {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;
   }, [text]);
+  const take = (choice: string) => {
+    if (!completion) return;
+    const next = taken(text, completion.begun, choice);
+    onText(next.text);
+    setCaret(next.caret);
+    setAt(0);
+    requestAnimationFrame(() => ref.current?.setSelectionRange(next.caret, next.caret));
+  };
+  /** True where a key was for the suggestions. */
+  const steered = (key: string): boolean => {
+    const offers = completion?.offers ?? [];
+    if (offers.length === 0) return false;
+    if (key === "ArrowDown") setAt((index + 1) % offers.length);
+    else if (key === "ArrowUp") setAt((index + offers.length - 1) % offers.length);
+    else if (key === "Tab" || key === "Enter") take(offers[index]?.value ?? "");
+    else if (key === "Escape") setClosed(text);
+    else return false;
+    return true;
+  };
   return (
-    <textarea
-      ref={ref}
-      rows={1}
-      dir="auto"
-      value={text}
-      enterkeyhint="enter"
-      placeholder={busy ? "Queue a prompt" : "Message Gemini"}
-      aria-label="Prompt"
-      onInput={(event) => onText(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        // A key that ends a composition (Japanese, Chinese, Korean) is not a key that sends.
-        if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
-        const asks = event.metaKey || event.ctrlKey;
-        if (asks || (desk() && !event.shiftKey)) {
+    <div class="field">
+      {completion && <Suggestions completion={completion} at={index} onTake={take} />}
+      <textarea
+        ref={ref}
+        rows={1}
+        dir="auto"
+        value={text}
+        enterkeyhint="enter"
+        placeholder={busy ? "Queue a prompt" : "Message Gemini"}
+        aria-label="Prompt"
+        aria-controls={completion ? "suggestions" : undefined}
+        aria-activedescendant={completion ? `suggestion-${index}` : undefined}
+        onInput={(event) => {
+          onText(event.currentTarget.value);
+          setCaret(event.currentTarget.selectionStart);
+        }}
+        onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+        onPaste={(event) => {
+          const files = [...(event.clipboardData?.files ?? [])];
+          if (files.length === 0 || !pictures.able) return;
           event.preventDefault();
-          onSubmit();
-        }
-      }}
-    />
+          pictures.attach(files);
+        }}
+        onKeyDown={(event) => {
+          // A key that ends a composition (Japanese, Chinese, Korean) is not a key that sends.
+          if (event.isComposing || event.keyCode === 229) return;
+          if (steered(event.key)) {
+            event.preventDefault();
+            return;
+          }
+          if (event.key !== "Enter") return;
+          const asks = event.metaKey || event.ctrlKey;
+          if (asks || (desk() && !event.shiftKey)) {
+            event.preventDefault();
+            onSubmit();
+          }
+        }}
+      />
+    </div>
   );
 }
 
@@ -113,12 +183,12 @@ function desk(): boolean {
 }
 
 /** Sends a prompt when the turn that runs has stopped. */
-function whenStopped(sessionId: string, text: string): void {
+function whenStopped(sessionId: string, text: string, images: readonly string[]): void {
   const forget = state.watch(() => {
     const session = state.value.sessions[sessionId];
     if (session && session.status !== "idle" && session.status !== "error") return;
     forget();
-    if (session) prompt(sessionId, text);
+    if (session) prompt(sessionId, text, images);
   });
 }
 

@@ -8,12 +8,13 @@ import { settings } from "../settings";
 import type { Note } from "../state/model";
 import type { Row, Tool } from "../state/rows";
 import { classOf, objectOf } from "../state/tools";
-import { lastSubject, took, within } from "../state/words";
+import { bytes, lastSubject, took, within } from "../state/words";
 import { useStore } from "../store";
 import { CopyButton } from "../ui/copy";
 import { Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
 import { ToolCard } from "./card";
+import { useWhole, type Whole } from "./whole";
 
 type Props = { row: Row; session: Summary; onTool: (tool: Tool) => void };
 
@@ -22,15 +23,15 @@ export const RowView = memo(
   ({ row, session, onTool }: Props) => {
     switch (row.kind) {
       case "prompt":
-        return <Prompt text={row.text} images={row.images} at={row.at} />;
+        return <Prompt row={row} sessionId={session.id} />;
       case "text":
-        return <Said text={row.text} live={row.live} />;
+        return <Said row={row} sessionId={session.id} />;
       case "thinking":
-        return <Thinking text={row.text} live={row.live} />;
+        return <Thinking row={row} sessionId={session.id} />;
       case "tool":
-        return <ToolCard tool={row.tool} cwd={session.cwd} onOpen={onTool} />;
+        return <ToolCard tool={row.tool} session={session} onOpen={onTool} />;
       case "explored":
-        return <Explored tools={row.tools} cwd={session.cwd} onTool={onTool} />;
+        return <Explored tools={row.tools} session={session} onTool={onTool} />;
       case "system":
         return <Notice level={row.level} text={row.text} />;
       case "image":
@@ -45,11 +46,29 @@ export const RowView = memo(
 function same(before: Row, after: Row): boolean {
   if (before === after) return true;
   if (before.kind === "text" && after.kind === "text")
-    return before.text === after.text && before.live === after.live;
+    return before.text === after.text && before.live === after.live && before.cut?.seq === after.cut?.seq;
   return false;
 }
 
-function Prompt({ text, images, at }: { text: string; images: readonly ImageSource[]; at: number | null }) {
+type Of<Kind extends Row["kind"]> = { row: Extract<Row, { kind: Kind }>; sessionId: string };
+
+/** What is still missing of a long text. */
+function Rest({ whole }: { whole: Whole }) {
+  if (whole.left === 0) return null;
+  return (
+    <div class="rest">
+      {whole.problem && <span class="hint">{whole.problem}</span>}
+      <button type="button" class="plain small" disabled={whole.busy} onClick={whole.more}>
+        {whole.busy ? "Loading the rest" : `Show the rest (${bytes(whole.left)})`}
+      </button>
+    </div>
+  );
+}
+
+function Prompt({ row, sessionId }: Of<"prompt">) {
+  const { images, at } = row;
+  const whole = useWhole(sessionId, row.text, row.cut, false);
+  const { text } = whole;
   return (
     <div class="prompt">
       <div class="bubble" dir="auto">
@@ -57,6 +76,7 @@ function Prompt({ text, images, at }: { text: string; images: readonly ImageSour
           <Picture key={source.type === "url" ? source.url : source.data.slice(0, 64)} source={source} />
         ))}
         {text}
+        <Rest whole={whole} />
       </div>
       <div class="under">
         {at !== null && (
@@ -68,11 +88,18 @@ function Prompt({ text, images, at }: { text: string; images: readonly ImageSour
   );
 }
 
-function Said({ text, live }: { text: string; live: boolean }) {
+/** A sentence on the way to a call needs no button under it. */
+const SHORT = 100;
+
+function Said({ row, sessionId }: Of<"text">) {
+  const { live } = row;
+  const whole = useWhole(sessionId, row.text, row.cut, true);
+  const { text } = whole;
   return (
     <div class={live ? "said live" : "said"}>
       <Markdown text={text} />
-      {!live && (
+      <Rest whole={whole} />
+      {!live && text.length > SHORT && (
         <div class="under">
           <CopyButton text={text} label="Copy answer" />
         </div>
@@ -81,11 +108,13 @@ function Said({ text, live }: { text: string; live: boolean }) {
   );
 }
 
-function Thinking({ text, live }: { text: string; live: boolean }) {
+function Thinking({ row, sessionId }: Of<"thinking">) {
+  const { live } = row;
   const how = useStore(settings, (chosen) => chosen.thinking);
   const [toggled, setToggled] = useState(false);
-  if (how === "hidden" && !live) return null;
   const open = toggled !== (how === "open");
+  const whole = useWhole(sessionId, row.text, row.cut, open);
+  if (how === "hidden" && !live) return null;
   return (
     <div class={live ? "thinking live" : "thinking"}>
       <button
@@ -96,28 +125,24 @@ function Thinking({ text, live }: { text: string; live: boolean }) {
       >
         <Icon of={Brain} size={15} />
         <span class="subject" dir="auto">
-          {lastSubject(text) || "Thinking"}
+          {lastSubject(row.text) || "Thinking"}
         </span>
         <Icon of={open ? ChevronDown : ChevronRight} size={15} />
       </button>
       {open && (
         <div class="thought">
-          <Markdown text={text} />
+          <Markdown text={whole.text} />
+          <Rest whole={whole} />
         </div>
       )}
     </div>
   );
 }
 
-function Explored({
-  tools,
-  cwd,
-  onTool,
-}: {
-  tools: readonly Tool[];
-  cwd: string | undefined;
-  onTool: Props["onTool"];
-}) {
+type ExploredProps = { tools: readonly Tool[]; session: Summary; onTool: Props["onTool"] };
+
+function Explored({ tools, session, onTool }: ExploredProps) {
+  const { cwd } = session;
   const [open, setOpen] = useState(false);
   const reads = tools.filter((tool) => classOf(tool.name) === "read").length;
   const searches = tools.length - reads;
@@ -138,7 +163,7 @@ function Explored({
         </span>
         <Icon of={open ? ChevronDown : ChevronRight} size={15} />
       </button>
-      {open && tools.map((tool) => <ToolCard key={tool.id} tool={tool} cwd={cwd} onOpen={onTool} />)}
+      {open && tools.map((tool) => <ToolCard key={tool.id} tool={tool} session={session} onOpen={onTool} />)}
     </div>
   );
 }

@@ -9,7 +9,8 @@ import { bytes, took, within } from "../state/words";
 import { Code } from "../ui/code";
 import { CopyButton } from "../ui/copy";
 import { Sheet } from "../ui/sheet";
-import { diffSource, exitCode, outputOf } from "./card";
+import { diffSource, exitCode, outputOf, printed } from "./card";
+import { useTail, useWhole } from "./whole";
 
 const Diff = lazy(() => import("../ui/diff"));
 const Made = lazy(async () => {
@@ -24,6 +25,8 @@ const Made = lazy(async () => {
 
 /** So many of the last lines are shown first. */
 const TAIL = 40;
+/** The end of a cut output: so many bytes of it come first. */
+const TAIL_BYTES = 8 << 10;
 
 export function DiffOf({ source }: { source: NonNullable<ReturnType<typeof diffSource>> }) {
   return (
@@ -34,13 +37,13 @@ export function DiffOf({ source }: { source: NonNullable<ReturnType<typeof diffS
 }
 
 export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Summary; onClose: () => void }) {
-  const source = diffSource(tool);
-  const output = outputOf(tool);
+  const diff = useWhole(session.id, "", tool.cutDiff, true);
+  const source = tool.cutDiff && diff.text !== "" ? { diff: diff.text } : diffSource(tool);
   const command = tool.meaning?.kind === "command" ? tool.meaning.command : record(tool.input).command;
   const code = exitCode(tool);
   const running = tool.status === undefined;
   return (
-    <Sheet title={verbOf(tool.name, running)} onClose={onClose} tall>
+    <Sheet title={verbOf(tool.name, tool.status)} onClose={onClose} tall>
       <p class="object-line mono" dir="auto">
         {within(objectOf(tool.input, tool.meaning), session.cwd)}
       </p>
@@ -60,7 +63,7 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
       ) : (
         !source && <Input input={tool.input} />
       )}
-      {output !== "" && <Output text={output} cut={tool.cut?.bytes} />}
+      <Output tool={tool} sessionId={session.id} />
     </Sheet>
   );
 }
@@ -70,19 +73,41 @@ function Input({ input }: { input: unknown }) {
   return text === "{}" || text === "" ? null : <Code text={text} lang="json" />;
 }
 
-function Output({ text, cut }: { text: string; cut: number | undefined }) {
-  const [whole, setWhole] = useState(false);
+function Output({ tool, sessionId }: { tool: Tool; sessionId: string }) {
+  const [open, setOpen] = useState(false);
+  const end = useTail(sessionId, "", tool.cut, TAIL_BYTES);
+  const whole = useWhole(sessionId, "", tool.cut, false);
+  const cut = tool.cut !== undefined && whole.text === "";
+  const text = cut
+    ? printed(tool, end || (tool.output ?? ""))
+    : whole.text
+      ? printed(tool, whole.text)
+      : outputOf(tool);
+  if (text.trim() === "") return null;
   const lines = text.trimEnd().split("\n");
-  const hidden = whole ? 0 : Math.max(0, lines.length - TAIL);
+  const hidden = open ? 0 : Math.max(0, lines.length - TAIL);
   return (
     <section class="tool-output">
       <div class="section-head">
         <h3>Output</h3>
         <CopyButton text={text} label="Copy output" />
       </div>
-      {cut !== undefined && <p class="hint">Cut by Pollux: the whole has {bytes(cut)}</p>}
-      {hidden > 0 && (
-        <button type="button" class="plain small" onClick={() => setWhole(true)}>
+      {tool.cut && cut && (
+        <button
+          type="button"
+          class="plain small"
+          disabled={whole.busy}
+          onClick={() => {
+            setOpen(true);
+            whole.more();
+          }}
+        >
+          {whole.busy ? "Loading all of it" : `Show all of it (${bytes(tool.cut.bytes)})`}
+        </button>
+      )}
+      {whole.problem && <p class="hint">{whole.problem}</p>}
+      {hidden > 0 && !cut && (
+        <button type="button" class="plain small" onClick={() => setOpen(true)}>
           Show {hidden} earlier lines
         </button>
       )}

@@ -2,7 +2,7 @@
 
 import { ArrowDown } from "lucide";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Summary } from "../api/types";
+import type { Message, Summary } from "../api/types";
 import { dispatch, older } from "../app";
 import type { Opened } from "../state/model";
 import { type Row, rowsOf, type Tool } from "../state/rows";
@@ -17,13 +17,17 @@ const NEAR = 48;
 /** So near to the beginning, older messages are asked for. */
 const FAR = 1200;
 
-export function Transcript({ id, opened, session }: { id: string; opened: Opened; session: Summary }) {
+type Props = { id: string; opened: Opened; session: Summary; place?: number | undefined };
+
+/** `place`: the event that is looked for. */
+export function Transcript({ id, opened, session, place }: Props) {
   const rows = useMemo(() => rowsOf(opened), [opened]);
   const frame = useRef<HTMLDivElement>(null);
   const list = useRef<ListHandle>(null);
   const [following, setFollowing] = useFollowing(frame, id);
   const [tool, setTool] = useState<Tool | undefined>(undefined);
   const fresh = useFresh(rows, following);
+  const found = useFound({ id, opened, rows, place, list, leave: () => setFollowing(false) });
   const prepended = usePrepended(rows);
   const onScroll = () => {
     if ((list.current?.scrollOffset ?? FAR) < FAR) void older(id);
@@ -35,7 +39,9 @@ export function Transcript({ id, opened, session }: { id: string; opened: Opened
           {opened.before === undefined ? "The beginning" : "Older messages"}
         </div>
         {rows.map((row) => (
-          <RowView key={row.key} row={row} session={session} onTool={setTool} />
+          <div key={row.key} class={row.key === found ? "found-row" : undefined}>
+            <RowView row={row} session={session} onTool={setTool} />
+          </div>
         ))}
         <div key="end">
           <Outbox sessionId={id} />
@@ -50,6 +56,51 @@ export function Transcript({ id, opened, session }: { id: string; opened: Opened
       )}
       {tool && <ToolSheet tool={newest(rows, tool)} session={session} onClose={() => setTool(undefined)} />}
     </div>
+  );
+}
+
+/** So many messages are fetched at once on the way to an old one. */
+const LEAP = 500;
+
+type Looking = {
+  id: string;
+  opened: Opened;
+  rows: readonly Row[];
+  place: number | undefined;
+  list: { current: ListHandle | null };
+  leave: () => void;
+};
+
+/** Brings the message of an event to the top of the screen, once; gives the key of its row. */
+function useFound({ id, opened, rows, place, list, leave }: Looking): string | undefined {
+  const [found, setFound] = useState<string | undefined>(undefined);
+  const done = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    if (place === undefined || done.current === place || opened.stored) return;
+    const first = opened.messages[0];
+    if (first && first.seq > place && opened.before !== undefined) {
+      leave();
+      void older(id, LEAP);
+      return;
+    }
+    const message =
+      opened.messages.find(({ seq }) => seq >= place)?.message ?? opened.messages.at(-1)?.message;
+    const index = message ? rows.findIndex((row) => belongs(row, message)) : -1;
+    if (index < 0) return;
+    done.current = place;
+    leave();
+    setFound(rows[index]?.key);
+    // The list's first child is its edge.
+    requestAnimationFrame(() => list.current?.scrollToIndex(index + 1, { align: "start" }));
+  }, [id, opened, rows, place]);
+  return found;
+}
+
+function belongs(row: Row, { id, content }: Message): boolean {
+  const call = row.kind === "tool" ? row.tool.id : row.kind === "explored" ? row.tools[0]?.id : undefined;
+  if (call === undefined) return row.key === id || row.key.startsWith(`${id}.`);
+  return (
+    typeof content !== "string" && content.some((block) => block.type === "tool_use" && block.id === call)
   );
 }
 

@@ -7,7 +7,7 @@ import { count } from "../state/words";
 import { useStore } from "../store";
 import { Sheet } from "../ui/sheet";
 
-/** The window of today's Gemini models, in tokens. */
+/** The window of today's Gemini models, in tokens, where the daemon does not say. */
 const WINDOW = 1_048_576;
 const AROUND = 2 * Math.PI * 9;
 
@@ -22,7 +22,8 @@ export function UsageButton({ session }: { session: Summary }) {
   const [open, setOpen] = useState(false);
   useStore(state, (now) => now.opened[session.id]?.messages);
   const last = lastUsage(session.id);
-  const full = last ? Math.min(1, last.usage.total_tokens / WINDOW) : 0;
+  const window = session.context?.limit ?? WINDOW;
+  const full = last ? Math.min(1, last.usage.total_tokens / window) : 0;
   const percent = last && full < 0.01 ? "<1" : `${Math.round(full * 100)}`;
   return (
     <>
@@ -46,7 +47,11 @@ export function UsageButton({ session }: { session: Summary }) {
       </button>
       {open && (
         <Sheet title="Tokens" onClose={() => setOpen(false)}>
-          {last ? <Numbers last={last} percent={percent} /> : <p class="hint">Nothing was counted yet.</p>}
+          {last ? (
+            <Numbers last={last} window={window} percent={percent} />
+          ) : (
+            <p class="hint">Nothing was counted yet.</p>
+          )}
           <dl class="facts">
             <dt>Whole session</dt>
             <dd>{count(session.tokens)}</dd>
@@ -57,13 +62,13 @@ export function UsageButton({ session }: { session: Summary }) {
   );
 }
 
-function Numbers({ last, percent }: { last: Last; percent: string }) {
+function Numbers({ last, window, percent }: { last: Last; window: number; percent: string }) {
   const { usage, model } = last;
   return (
     <dl class="facts">
       <dt>Context</dt>
       <dd>
-        {count(usage.total_tokens)} of {count(WINDOW)} ({percent} %)
+        {count(usage.total_tokens)} of {count(window)} ({percent} %)
       </dd>
       <dt>Last answer</dt>
       <dd>

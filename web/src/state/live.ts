@@ -1,13 +1,14 @@
 // What has not become a message yet, folded from events. The daemon folds by the same rules for its snapshots.
 
-import type { Event, LivePart, Message } from "../api/types";
+import type { Block, Event, LivePart, Message } from "../api/types";
 
 /** So much of a growing text is kept: the end of it. */
 const LONGEST = 32 << 10;
 /** So many parts are kept. */
 const MOST = 200;
 
-export function foldLive(live: readonly LivePart[], event: Event): readonly LivePart[] {
+/** `cut` where the event came without the whole of its texts. */
+export function foldLive(live: readonly LivePart[], event: Event, cut = false): readonly LivePart[] {
   switch (event.type) {
     case "turn_started":
       return [{ type: "prompt", text: event.prompt }];
@@ -35,7 +36,7 @@ export function foldLive(live: readonly LivePart[], event: Event): readonly Live
       );
     }
     case "message_recorded":
-      return settle(live, event.message);
+      return settle(live, event.message, cut);
     case "history_rewritten":
       return live.filter((part) => part.type !== "text");
     case "session_ended":
@@ -58,7 +59,7 @@ function grow(live: readonly LivePart[], type: "text" | "thinking", grown: strin
 }
 
 /** What is in the message is no longer on its way. */
-function settle(live: readonly LivePart[], message: Message): readonly LivePart[] {
+function settle(live: readonly LivePart[], message: Message, cut: boolean): readonly LivePart[] {
   const said = textOf(message);
   const blocks = typeof message.content === "string" ? [] : message.content;
   const thought = blocks.some((block) => block.type === "thinking");
@@ -68,7 +69,7 @@ function settle(live: readonly LivePart[], message: Message): readonly LivePart[
       case "prompt":
         return message.role !== "user" || message.meta === true;
       case "text":
-        return !said.includes(part.text.trim());
+        return !said.includes(part.text.trim()) && !(cut && beginsWithOne(part.text, blocks));
       case "thinking":
         // Thoughts are written down in other words than those in which they grew.
         return message.role !== "assistant" || !(thought || said.includes(part.text.trim()));
@@ -77,6 +78,12 @@ function settle(live: readonly LivePart[], message: Message): readonly LivePart[
     }
   });
   return left.length === live.length ? live : left;
+}
+
+/** Of a text that was cut only the beginning is here, of one that grew long only the end. */
+function beginsWithOne(grown: string, blocks: readonly Block[]): boolean {
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text.trim()] : []));
+  return grown.length >= LONGEST || texts.some((text) => text.length > 1000 && grown.includes(text));
 }
 
 export function textOf(message: Message): string {

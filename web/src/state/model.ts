@@ -12,6 +12,9 @@ import type {
   Summary,
 } from "../api/types";
 
+import type { Cut } from "./rows";
+import type { Screen } from "./screen";
+
 /** Facts about a tool call that only events carry: what it means, when it began and ended. */
 export type ToolFacts = {
   name?: string;
@@ -19,6 +22,8 @@ export type ToolFacts = {
   meaning?: Meaning;
   status?: Status;
   output?: string;
+  /** The texts of its end that were cut. */
+  cuts?: readonly Cut[];
   startedAt?: number;
   /** The place of the last message when it began. */
   after?: number;
@@ -77,6 +82,8 @@ export type State = {
   inStepAt: number | undefined;
   opened: Readonly<Record<string, Opened>>;
   sent: Readonly<Record<string, Sent>>;
+  /** The agents' own screens that are watched. */
+  screens: Readonly<Record<string, Screen>>;
   /** Up to which event each session was looked at. */
   seen: Readonly<Record<string, number>>;
 };
@@ -87,8 +94,24 @@ export const EMPTY: State = {
   inStepAt: undefined,
   opened: {},
   sent: {},
+  screens: {},
   seen: {},
 };
 
 /** An event's kind may be one that this app does not know: the daemon may be newer. */
 export type AnyEvent = Event | { type: string; [field: string]: unknown };
+
+/** A session of which nothing was told yet. */
+export const EMPTY_SESSION: Opened = {
+  seq: 0,
+  epoch: 0,
+  messages: [],
+  before: undefined,
+  live: [],
+  tools: {},
+  notes: [],
+  turnSince: undefined,
+  caughtUp: true,
+  torn: false,
+  stored: false,
+};

@@ -1,12 +1,14 @@
-// Prompts that were written without a connection. They go out on return only if nothing happened in the session
+// Prompts that were written without a connection. They go out on return only if nobody spoke in the session
 // meanwhile; else the person is asked. Pure.
 
-import type { Summary } from "../api/types";
+import type { Event, Summary } from "../api/types";
 
 export type Letter = {
   id: string;
   sessionId: string;
   text: string;
+  /** Pictures that the daemon has already. */
+  images?: readonly string[];
   at: number;
   /** The number of the last event that the writer could know of. */
   seq: number;
@@ -16,15 +18,37 @@ export type Letter = {
 
 export type Sorted = { send: readonly Letter[]; keep: readonly Letter[] };
 
-/** Which letters go out now that the list of sessions is true again. */
-export function sort(letters: readonly Letter[], sessions: Readonly<Record<string, Summary>>): Sorted {
+/** Whether an event is somebody who spoke, or something that a writer would want to know first. */
+export function speaks(event: Event): boolean {
+  switch (event.type) {
+    case "turn_started":
+    case "asked":
+    case "answered":
+    case "session_ended":
+    case "unread":
+      return true;
+    case "message_recorded":
+      return event.message.role === "user" && event.message.meta !== true;
+    case "history_rewritten":
+      return event.reason !== "retried";
+    default:
+      return false;
+  }
+}
+
+/** Which letters go out now that the list of sessions is true again. `quiet` are those after which nobody spoke. */
+export function sort(
+  letters: readonly Letter[],
+  sessions: Readonly<Record<string, Summary>>,
+  quiet: ReadonlySet<string> = new Set(),
+): Sorted {
   const send: Letter[] = [];
   const keep: Letter[] = [];
   // After the first letter of a session the session changes by our own doing: its others follow it.
   const going = new Set<string>();
   for (const letter of letters) {
     const session = sessions[letter.sessionId];
-    const still = session !== undefined && session.seq <= letter.seq;
+    const still = session !== undefined && (session.seq <= letter.seq || quiet.has(letter.id));
     if (!letter.asks && (still || going.has(letter.sessionId))) {
       send.push(letter);
       going.add(letter.sessionId);

@@ -12,6 +12,8 @@ import type {
 } from "../api/types";
 import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
+import { EMPTY_SESSION } from "./model";
+import { draw } from "./screen";
 
 export type Action =
   | { type: "frame"; frame: ServerFrame; at: number }
@@ -72,7 +74,15 @@ export function reduce(state: State, action: Action): State {
     case "stored":
       return onStored(state, action);
     case "signed_out":
-      return { ...state, hello: undefined, sessions: {}, opened: {}, sent: {}, inStepAt: undefined };
+      return {
+        ...state,
+        hello: undefined,
+        sessions: {},
+        opened: {},
+        sent: {},
+        screens: {},
+        inStepAt: undefined,
+      };
   }
 }
 
@@ -113,6 +123,11 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
         ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, problem: frame.error } } }
         : state;
     }
+    case "screen":
+      return {
+        ...state,
+        screens: { ...state.screens, [frame.session_id]: draw(state.screens[frame.session_id], frame) },
+      };
     case "heartbeat":
       return state.hello ? { ...state, inStepAt: at } : state;
     default:
@@ -129,19 +144,8 @@ function newer(state: State, session: Summary): State {
 }
 
 function fromSnapshot(snapshot: Snapshot): Opened {
-  return {
-    seq: snapshot.seq,
-    epoch: snapshot.epoch,
-    messages: snapshot.messages,
-    before: snapshot.before,
-    live: snapshot.live.parts,
-    tools: {},
-    notes: [],
-    turnSince: undefined,
-    caughtUp: true,
-    torn: false,
-    stored: false,
-  };
+  const { seq, epoch, messages, before, live } = snapshot;
+  return { ...EMPTY_SESSION, seq, epoch, messages, before, live: live.parts };
 }
 
 function onEvents(opened: Opened, events: readonly Numbered[], caughtUp: boolean): Opened {
@@ -163,8 +167,8 @@ function fold(opened: Opened, numbered: Numbered): Opened {
   return {
     ...opened,
     messages,
-    live: foldLive(opened.live, event),
-    tools: foldTools(opened.tools, event, at, messages.at(-1)?.position ?? 0),
+    live: foldLive(opened.live, event, numbered.cut !== undefined),
+    tools: foldTools(opened.tools, numbered, at, messages.at(-1)?.position ?? 0),
     notes: withNotes(opened.notes, [
       ...(event.type === "turn_started" ? unrecorded(opened, at) : []),
       ...(note ? [note] : []),
@@ -220,7 +224,7 @@ function inMessage(place: string): string {
 
 function foldTools(
   tools: Readonly<Record<string, ToolFacts>>,
-  event: Event,
+  { event, seq, cut }: Numbered,
   at: number,
   after: number,
 ): Readonly<Record<string, ToolFacts>> {
@@ -238,6 +242,7 @@ function foldTools(
     ...(event.name === undefined ? {} : { name: event.name }),
     ...(event.meaning ? { meaning: event.meaning } : {}),
     ...(output ? { output } : {}),
+    ...(cut ? { cuts: cut.map(([pointer, bytes]) => ({ seq, pointer, bytes })) } : {}),
     // The first end is the moment; a later source only knows more about it.
     ...(known.endedAt === undefined ? { endedAt: at } : {}),
   };

@@ -16,14 +16,25 @@ export type Tool = {
   meaning: Meaning | undefined;
   ms: number | undefined;
   startedAt: number | undefined;
-  /** The event and the place of a text that was cut, and how long the whole is. */
-  cut: { seq: number; pointer: string; bytes: number } | undefined;
+  /** Where its output is whole, and where its diff is, if they were cut. */
+  cut: Cut | undefined;
+  cutDiff: Cut | undefined;
 };
 
+/** The event and the place of a text that was cut, and how many bytes the whole has. */
+export type Cut = { seq: number; pointer: string; bytes: number };
+
 export type Row = { key: string } & (
-  | { kind: "prompt"; text: string; images: readonly ImageSource[]; at: number | null; live: boolean }
-  | { kind: "text"; text: string; live: boolean }
-  | { kind: "thinking"; text: string; live: boolean }
+  | {
+      kind: "prompt";
+      text: string;
+      images: readonly ImageSource[];
+      at: number | null;
+      live: boolean;
+      cut?: Cut;
+    }
+  | { kind: "text"; text: string; live: boolean; cut?: Cut }
+  | { kind: "thinking"; text: string; live: boolean; cut?: Cut }
   | { kind: "tool"; tool: Tool }
   | { kind: "explored"; tools: readonly Tool[] }
   | { kind: "system"; level: "info" | "warning" | "error"; text: string }
@@ -67,20 +78,22 @@ function finished(
   const before = made.get(messages);
   if (before && before.tools === tools && before.notes === notes && before.live === live) return before.rows;
   const running = new Set(live.split("\n"));
-  const told = new Set(
-    notes.some((note) => note.kind === "call") ? messages.flatMap(({ message }) => callsOf(message)) : [],
-  );
+  const calls = new Set(messages.flatMap(({ message }) => idsOf(message, "tool_use")));
+  const told = new Set(messages.flatMap(({ message }) => idsOf(message, "tool_result")));
   const rows: Row[] = [];
   let next = 0;
   const notesUpTo = (position: number) => {
     for (let note = notes[next]; note && note.after < position; note = notes[++next]) {
       if (note.kind !== "call") rows.push({ key: note.key, kind: "note", note });
-      else if (!told.has(note.call.id)) rows.push(liveRow(note.call, 0, tools));
+      else if (!calls.has(note.call.id) && !told.has(note.call.id)) rows.push(liveRow(note.call, 0, tools));
     }
   };
   for (const entry of messages) {
     notesUpTo(entry.position);
+    const result = entry.message.role === "user";
     for (const row of messageRows(entry, tools)) {
+      // What came of a call stands with the call; where no message has the call, it stands for itself.
+      if (row.kind === "tool" && result && calls.has(row.tool.id)) continue;
       if (row.kind !== "tool" || row.tool.status !== undefined || !running.has(row.tool.id)) rows.push(row);
     }
   }
@@ -90,10 +103,13 @@ function finished(
   return folded;
 }
 
-function callsOf({ content }: Message): string[] {
-  return typeof content === "string"
-    ? []
-    : content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+/** The calls of a message, or those whose results it has. */
+function idsOf({ content }: Message, type: "tool_use" | "tool_result"): string[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((block) => {
+    if (block.type !== type) return [];
+    return [block.type === "tool_use" ? block.id : block.type === "tool_result" ? block.tool_use_id : ""];
+  });
 }
 
 type MadeMessage = { facts: readonly (ToolFacts | undefined)[]; rows: readonly Row[] };
@@ -102,7 +118,13 @@ const madeOf = new WeakMap<Recorded, MadeMessage>();
 function messageRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): readonly Row[] {
   const { content } = entry.message;
   const blocks = typeof content === "string" ? [] : content;
-  const facts = blocks.flatMap((block) => (block.type === "tool_use" ? [tools[block.id]] : []));
+  const facts = blocks.flatMap((block) =>
+    block.type === "tool_use"
+      ? [tools[block.id]]
+      : block.type === "tool_result"
+        ? [tools[block.tool_use_id]]
+        : [],
+  );
   const before = madeOf.get(entry);
   if (before?.facts.every((fact, index) => fact === facts[index])) return before.rows;
   const rows = makeRows(entry, tools);
@@ -114,8 +136,10 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
   const { message } = entry;
   const id = message.id;
   // What no person wrote is not part of the conversation that a person reads.
+  if (message.role === "user") {
+    return [...(message.meta ? [] : userRows(entry)), ...resultRows(message, tools)];
+  }
   if (message.meta) return [];
-  if (message.role === "user") return userRows(message);
   const blocks = typeof message.content === "string" ? textBlocks(message.content) : message.content;
   if (message.role === "system") {
     const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
@@ -135,15 +159,17 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
     const key = `${id}.${at}`;
     switch (block.type) {
       case "text":
-        return block.text.trim() === "" ? [] : [{ key, kind: "text", text: block.text, live: false }];
-      case "thinking":
-        return [{ key, kind: "thinking", text: block.thinking, live: false }];
+        if (block.text.trim() === "") return [];
+        return [{ key, kind: "text", text: block.text, live: false, ...cutAt(entry, `/content/${at}/text`) }];
+      case "thinking": {
+        const cut = cutAt(entry, `/content/${at}/thinking`);
+        return [{ key, kind: "thinking", text: block.thinking, live: false, ...cut }];
+      }
       case "image":
         return [{ key, kind: "image", source: block.source }];
       case "tool_use": {
         const result = results.get(block.id);
-        const place = result ? `/content/${result.at}/content` : undefined;
-        const cut = entry.cut?.find(([pointer]) => place !== undefined && pointer.startsWith(place));
+        const { cut } = result ? cutAt(entry, `/content/${result.at}/content`) : {};
         const fact = tools[block.id];
         const tool: Tool = {
           id: block.id,
@@ -154,7 +180,7 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
           meaning: fact?.meaning,
           ms: took(fact),
           startedAt: fact?.startedAt,
-          cut: cut ? { seq: entry.seq, pointer: cut[0], bytes: cut[1] } : undefined,
+          ...cutsOf(fact, cut),
         };
         return [{ key: `t${block.id}`, kind: "tool", tool }];
       }
@@ -164,16 +190,56 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
   });
 }
 
+/** Where the whole is of a text at this place of a message, if it was cut. */
+function cutAt({ seq, cut }: Recorded, place: string): { cut?: Cut } {
+  const found = cut?.find(([pointer]) => pointer === place || pointer.startsWith(`${place}/`));
+  return found ? { cut: { seq, pointer: `/message${found[0]}`, bytes: found[1] } } : {};
+}
+
+/** What a command printed is shown as its meaning has it, everything else as the message has it. */
+function cutsOf(fact: ToolFacts | undefined, message: Cut | undefined) {
+  const at = (pointer: string) => fact?.cuts?.find((cut) => cut.pointer === pointer);
+  const meant = fact?.meaning?.kind === "command" && fact.meaning.output !== undefined;
+  const own = meant ? at("/meaning/output") : (message ?? at("/output") ?? at("/error"));
+  return { cut: own, cutDiff: at("/meaning/diff") };
+}
+
 function textBlocks(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text }];
 }
 
-function userRows(message: Message): readonly Row[] {
+function userRows(entry: Recorded): readonly Row[] {
+  const { message } = entry;
   const blocks = typeof message.content === "string" ? textBlocks(message.content) : message.content;
   const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
   const images = blocks.flatMap((block) => (block.type === "image" ? [block.source] : []));
   if (text.trim() === "" && images.length === 0) return [];
-  return [{ key: message.id, kind: "prompt", text, images, at: message.timestamp, live: false }];
+  const cut =
+    blocks.length === 1 ? cutAt(entry, typeof message.content === "string" ? "/content" : "/content/0") : {};
+  return [{ key: message.id, kind: "prompt", text, images, at: message.timestamp, live: false, ...cut }];
+}
+
+/** Results of calls that no message tells of, such as one that was denied. */
+function resultRows({ content }: Message, tools: Readonly<Record<string, ToolFacts>>): readonly Row[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((block): Row[] => {
+    if (block.type !== "tool_result") return [];
+    const id = block.tool_use_id;
+    const fact = tools[id];
+    const tool: Tool = {
+      id,
+      // The agent makes ids of the tool's name.
+      name: fact?.name ?? id.split("__", 1)[0] ?? id,
+      input: fact?.input ?? {},
+      status: fact?.status ?? block.status,
+      output: resultText(block.content),
+      meaning: fact?.meaning,
+      ms: took(fact),
+      startedAt: fact?.startedAt,
+      ...cutsOf(fact, undefined),
+    };
+    return [{ key: `t${id}`, kind: "tool", tool }];
+  });
 }
 
 function resultText(content: string | readonly { type: string; text?: string }[]): string {
@@ -208,7 +274,7 @@ function liveRow(part: LivePart, index: number, tools: Readonly<Record<string, T
         meaning: part.meaning ?? facts?.meaning,
         ms: took(facts),
         startedAt: facts?.startedAt,
-        cut: undefined,
+        ...cutsOf(facts, undefined),
       };
       return { key: `t${part.id}`, kind: "tool", tool };
     }

@@ -1,6 +1,6 @@
 // What a tool call is called on the screen: a verb, an object, a class. The agent's own names and Claude's mean the same.
 
-import type { Meaning } from "../api/types";
+import type { Meaning, Status } from "../api/types";
 
 export type ToolClass = "read" | "search" | "edit" | "command" | "web" | "plan" | "other";
 
@@ -46,7 +46,9 @@ export function classOf(name: string): ToolClass {
   return KNOWN[name]?.klass ?? "other";
 }
 
-export function verbOf(name: string, running: boolean): string {
+export function verbOf(name: string, status: Status | undefined): string {
+  if (status === "cancelled") return "Cancelled";
+  const running = status === undefined;
   const known = KNOWN[name];
   if (known) return running ? known.doing : known.verb;
   return running ? `Calling ${plain(name)}` : plain(name);

@@ -104,6 +104,12 @@ export function base(path: string): string {
   return path.split("/").filter(Boolean).at(-1) ?? path;
 }
 
+/** The project and its branch. */
+export function placeOf({ cwd, branch }: Summary): string {
+  const folder = cwd ? base(cwd) : "unknown folder";
+  return branch ? `${folder} @ ${branch}` : folder;
+}
+
 /** A path without what everybody knows: `src/main.rs` in the project, `~` never guessed. */
 export function within(path: string, cwd: string | undefined): string {
   return cwd && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;

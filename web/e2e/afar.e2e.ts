@@ -1,0 +1,210 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Call } from "../src/api/types";
+import { launch, PHONE, shot } from "./browser";
+import { scene } from "./scene";
+import { type Stage, stage, until } from "./stage";
+
+let browser: Browser;
+let it: Stage | undefined;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser?.close());
+afterEach(async () => {
+  const faults = it?.faults ?? [];
+  await it?.end();
+  it = undefined;
+  expect(faults).toEqual([]);
+});
+
+/** Delivers a call to the service worker as the browser does, without anybody who carries it. */
+async function carrier({ page, context, address }: Stage): Promise<(call: Call) => Promise<void>> {
+  const cdp = await context.newCDPSession(page);
+  let registrationId = "";
+  cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+    registrationId = registrations[0]?.registrationId ?? registrationId;
+  });
+  await cdp.send("ServiceWorker.enable");
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await until("the worker is known", () => registrationId !== "");
+  return async (call) => {
+    await cdp.send("ServiceWorker.deliverPushMessage", {
+      origin: address,
+      registrationId,
+      data: JSON.stringify(call),
+    });
+  };
+}
+
+type Shown = { title: string; body: string; actions: string[] };
+function notifications(page: Page): Promise<Shown[]> {
+  return page.evaluate(async () => {
+    const worker = await navigator.serviceWorker.ready;
+    const all = await worker.getNotifications();
+    return all.map((one) => ({
+      title: one.title,
+      body: one.body,
+      actions: (one as unknown as { actions: { action: string }[] }).actions.map(({ action }) => action),
+    }));
+  });
+}
+
+const QUESTION: Call = { kind: "question", title: "Fix the rounding", body: "git push", session_id: "s1" };
+
+async function away(set: typeof scene = scene): Promise<Stage> {
+  it = await stage(browser, set, { ...PHONE, permissions: ["notifications"] });
+  await it.page.goto(it.address);
+  await it.page.getByRole("button", { name: "Close" }).click();
+  return it;
+}
+
+describe("a device that is called", () => {
+  test("shows exactly what will run, and answers from the notification with the hash of what was shown", async () => {
+    const here = await away();
+    const { page, player, context } = here;
+    const deliver = await carrier(here);
+    await deliver(QUESTION);
+    await until("it is shown", async () => (await notifications(page)).length === 1);
+    expect(await notifications(page)).toEqual([
+      {
+        title: "Fix the rounding",
+        body: "git push --force origin main && rm -rf build/cache",
+        actions: ["allow", "deny"],
+      },
+    ]);
+    const [worker] = context.serviceWorkers();
+    await worker?.evaluate(async () => {
+      const scope = globalThis as unknown as ServiceWorkerGlobalScope;
+      const [notification] = await scope.registration.getNotifications();
+      if (!notification) return;
+      // A tap by hand is no tap to the browser, and may not be waited for; it is handled all the same.
+      scope.addEventListener("error", (event) => event.preventDefault());
+      scope.dispatchEvent(new NotificationEvent("notificationclick", { notification, action: "deny" }));
+    });
+    const answers = () => player.posted.filter(({ path }) => path === "/api/v1/sessions/s1/commands");
+    await until("the answer was sent", () => answers().length === 1);
+    expect(answers()[0]?.body).toMatchObject({
+      command: { type: "answer", question_id: "q1", choice: "no", shown: "h1" },
+    });
+  });
+
+  test("what cannot be seen whole on a notification cannot be allowed from it", async () => {
+    const here = await away((player) => {
+      scene(player);
+      const session = player.sessions.get("s1");
+      const [open] = session?.summary.questions ?? [];
+      if (open?.question.meaning?.kind === "command")
+        open.question.meaning.command = `echo ${"x".repeat(200)}; rm -rf /`;
+    });
+    const deliver = await carrier(here);
+    await deliver(QUESTION);
+    await until("it is shown", async () => (await notifications(here.page)).length === 1);
+    expect((await notifications(here.page))[0]?.actions).toEqual(["deny"]);
+  });
+
+  test("a question that was answered elsewhere is taken back, and a later call takes the place of an earlier one", async () => {
+    const here = await away();
+    const { page, player } = here;
+    const deliver = await carrier(here);
+    await deliver(QUESTION);
+    await until("it is shown", async () => (await notifications(page)).length === 1);
+    player.change("s1", { questions: [], status: "working" });
+    await until("it is taken back", async () => (await notifications(page)).length === 0);
+    await deliver({
+      kind: "stalled",
+      title: "Fix the rounding",
+      body: "silent for 2 minutes",
+      session_id: "s1",
+    });
+    await deliver({ kind: "done", title: "Fix the rounding", body: "All tests pass", session_id: "s1" });
+    await until("only the last one is there", async () => {
+      const all = await notifications(page);
+      return all.length === 1 && all[0]?.body === "All tests pass";
+    });
+  });
+
+  test("settings: turned on with a test, and the daemon is told whether somebody looks", async () => {
+    it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
+    const { page, player, address } = it;
+    // The browser's own service is not to be reached from a test.
+    await page.addInitScript(() => {
+      let made: unknown = null;
+      const subscription = {
+        endpoint: "https://fcm.googleapis.com/fcm/send/x",
+        toJSON: () => ({
+          endpoint: "https://fcm.googleapis.com/fcm/send/x",
+          keys: { p256dh: "p", auth: "a" },
+        }),
+        unsubscribe: async () => {
+          made = null;
+          return true;
+        },
+      };
+      PushManager.prototype.getSubscription = async () => made as PushSubscription | null;
+      PushManager.prototype.subscribe = async () => {
+        made = subscription;
+        return subscription as unknown as PushSubscription;
+      };
+    });
+    await page.goto(address);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await page.goto(`${address}/#/settings`);
+    await page.getByRole("button", { name: "Turn on" }).click();
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await until("the test was asked for", () =>
+      player.posted.some(({ path }) => path.endsWith("/push/test")),
+    );
+    expect(player.posted[0]).toEqual({
+      path: "/api/v1/push/subscription",
+      body: { endpoint: "https://fcm.googleapis.com/fcm/send/x", keys: { p256dh: "p", auth: "a" } },
+    });
+    await shot(page, "phone-light-notifications");
+    await page.getByRole("button", { name: "Turn off" }).click();
+    await page.getByRole("button", { name: "Turn on" }).waitFor();
+    expect(player.heard).toContainEqual(expect.objectContaining({ type: "visible", visible: true }));
+  });
+});
+
+describe("a shared session", () => {
+  test("a link is made, copied and taken back", async () => {
+    const { page, player, address } = await away();
+    await page.goto(`${address}/#/s/s2`);
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("button", { name: "Share a link to read it" }).click();
+    await page.getByText("An hour").click();
+    await page.getByRole("button", { name: "Make a link" }).click();
+    await page.getByText("https://desk.example/#/shared/tok-en_1").waitFor();
+    await shot(page, "phone-light-share");
+    expect(player.posted.at(-1)).toEqual({ path: "/api/v1/sessions/s2/share", body: { hours: 1 } });
+    await page.getByRole("button", { name: "Take all links back" }).click();
+    await page.getByText("All links to this session are taken back").waitFor();
+  });
+
+  test("whoever has the link reads it and is offered nothing else, and asks the daemon for nothing else", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    player.refuses = true;
+    const asked = new Set<string>();
+    page.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith("/api/")) asked.add(pathname);
+    });
+    page.on("websocket", () => asked.add("websocket"));
+    await page.goto(`${address}/#/shared/tok-en_1`);
+    await page.getByText("Two things to know").waitFor();
+    await page.getByRole("button", { name: "Older messages" }).click();
+    await page.getByText("The cart shows 7.07").waitFor();
+    await shot(page, "phone-light-shared");
+    expect(await page.getByRole("textbox").count()).toBe(0);
+    expect([...asked]).toEqual(["/api/v1/shared"]);
+  });
+
+  test("a link that is over says so", async () => {
+    it = await stage(browser, scene);
+    const { page, address } = it;
+    await page.goto(`${address}/#/shared/another`);
+    await page.getByRole("alert").waitFor();
+  });
+});

@@ -1,0 +1,192 @@
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ClientFrame, Picture } from "../src/api/types";
+import { DESK, launch, PHONE, shot } from "./browser";
+import type { Player } from "./player";
+import { conversation, scene, summary } from "./scene";
+import { type Stage, stage, until } from "./stage";
+
+let browser: Browser;
+let it: Stage | undefined;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser?.close());
+afterEach(async () => {
+  const faults = it?.faults ?? [];
+  await it?.end();
+  it = undefined;
+  expect(faults).toEqual([]);
+});
+
+const commands = (player: Player) =>
+  player.heard.flatMap((frame) => (frame.type === "command" ? [(frame as Sent).command] : []));
+type Sent = Extract<ClientFrame, { type: "command" }>;
+
+function quiet(player: Player): void {
+  player.add(summary("s1", { title: "A talk" }), conversation());
+}
+
+/** A picture of one pixel. */
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+describe("what is being written", () => {
+  test("a slash at the beginning offers the agent's commands, by finger", async () => {
+    it = await stage(browser, quiet);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await field.pressSequentially("/c");
+    const list = page.getByRole("listbox", { name: "Suggestions" });
+    await list.getByText("/compress").waitFor();
+    expect(await list.getByRole("option").count()).toBe(3);
+    await shot(page, "phone-light-complete");
+    await list.getByText("/compress").tap();
+    expect(await field.inputValue()).toBe("/compress ");
+    await list.waitFor({ state: "detached" });
+  });
+
+  test("an at sign offers the project's files, by keys, and a blank in a path is written as the CLI reads it", async () => {
+    it = await stage(browser, quiet, DESK);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await field.pressSequentially("look at @cart");
+    await page.getByRole("option", { name: "src/cart.ts" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    expect(await field.inputValue()).toBe("look at @test/cart.test.ts ");
+    await field.pressSequentially("and @notes");
+    await page.getByRole("option", { name: "my notes.md" }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await field.inputValue()).toBe("look at @test/cart.test.ts and @my\\ notes.md ");
+    expect(commands(player)).toEqual([]);
+  });
+
+  test("a picture is sent when it is chosen, and the prompt names it", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page
+      .getByLabel("Add a picture")
+      .setInputFiles({ name: "photo.png", mimeType: "image/png", buffer: PIXEL });
+    await page.getByRole("img", { name: "To be sent" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("What is this?");
+    await shot(page, "phone-light-picture");
+    await page.getByRole("button", { name: "Send" }).click();
+    await until("it was sent", () => commands(player).length === 1);
+    expect(player.posted).toContainEqual({
+      path: "/api/v1/images",
+      body: { media_type: "image/png", data: PIXEL.toString("base64") },
+    });
+    expect(commands(player)[0]).toEqual({
+      type: "prompt",
+      text: "What is this?",
+      images: ["0123456789abcdef.png"],
+    });
+    await page.getByRole("img", { name: "To be sent" }).waitFor({ state: "detached" });
+  });
+});
+
+describe("a new session", () => {
+  test("folders below an allowed one can be looked through", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/new`);
+    await page.getByRole("button", { name: "Browse" }).click();
+    await page.getByRole("button", { name: /^shop/ }).click();
+    await page.getByRole("button", { name: "web" }).click();
+    await shot(page, "phone-light-browse");
+    await page.getByRole("button", { name: "Use web" }).click();
+    await page.getByText("/home/ada/shop/web").waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await until("it was begun", () => player.posted.some(({ path }) => path === "/api/v1/sessions"));
+    expect(player.posted.at(-1)?.body).toMatchObject({ cwd: "/home/ada/shop/web" });
+  });
+});
+
+describe("pairing", () => {
+  test("the device names itself and is told what it may do", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    player.refuses = true;
+    await page.goto(`${address}/#pair=AB12-CD34`);
+    const name = page.getByLabel("Name of this device");
+    expect(await name.inputValue()).not.toBe("");
+    await name.fill("Ada's phone");
+    player.refuses = false;
+    await page.getByRole("button", { name: "Pair this device" }).click();
+    await page.getByText("You are in").waitFor();
+    expect(player.posted).toEqual([
+      { path: "/api/v1/pair", body: { code: "AB12-CD34", name: "Ada's phone" } },
+    ]);
+    expect(await page.locator(".scopes li:not(.not)").count()).toBe(3);
+    await shot(page, "phone-light-let-in");
+    await page.getByRole("button", { name: "Go to the sessions" }).click();
+    await page.getByText("Needs you").first().waitFor();
+  });
+});
+
+describe.each([
+  ["phone", PHONE],
+  ["desk", DESK],
+] as const)("the agent's own screen on a %s", (size, options) => {
+  const picture = (more: Partial<Picture>): Picture => ({
+    session_id: "s1",
+    whole: true,
+    columns: 80,
+    rows: 24,
+    cursor: [4, 4],
+    title: "Gemini - shop",
+    lines: [
+      { row: 0, runs: [{ text: " ███ GEMINI", fg: "#4285f4", bold: true }] },
+      { row: 2, runs: [{ text: "✦ " }, { text: "All tests pass.", fg: "2" }] },
+      { row: 4, runs: [{ text: "> " }, { text: "Type your message", dim: true }] },
+      {
+        row: 6,
+        runs: [
+          { text: "~/shop (main*)", fg: "6" },
+          { text: "   no sandbox   " },
+          { text: "auto", inverse: true },
+        ],
+      },
+    ],
+    ...more,
+  });
+
+  test("is shown as it stands, changes row by row, and takes keys", async () => {
+    it = await stage(
+      browser,
+      (player) => {
+        player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+        player.onScreen = () => player.show(picture({}));
+      },
+      options,
+    );
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("tab", { name: "Screen" }).click();
+    await page.locator(".screen").getByText("All tests pass.").waitFor();
+    player.show(
+      picture({ whole: false, cursor: [4, 9], lines: [{ row: 2, runs: [{ text: "✦ Two fail." }] }] }),
+    );
+    await page.locator(".screen").getByText("Two fail.").waitFor();
+    await page.locator(".screen").getByText("no sandbox").waitFor();
+    await shot(page, `${size}-light-screen`);
+    await page.getByRole("button", { name: "Esc" }).click();
+    await page.getByLabel("Type into the terminal").fill("/stats");
+    await page.getByLabel("Type into the terminal").press("Enter");
+    await until("both were sent", () => commands(player).length === 2);
+    expect(commands(player)).toEqual([
+      { type: "keys", keys: ["Escape"] },
+      { type: "keys", keys: ["Enter"], text: "/stats" },
+    ]);
+    await page.getByRole("tab", { name: "Talk" }).click();
+    await until("it is watched no more", () =>
+      player.heard.some((frame) => (frame as { on?: boolean }).on === false),
+    );
+  });
+});

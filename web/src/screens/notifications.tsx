@@ -1,0 +1,63 @@
+// Settings of the calls to this device, with a button to try them.
+
+import { Bell, BellOff } from "lucide";
+import { useEffect, useState } from "preact/hooks";
+import { api, problemOf } from "../api/http";
+import { say } from "../app";
+import { type Calls, callsNow, turnOff, turnOn } from "../push";
+import { Icon } from "../ui/icon";
+
+const SAYS: Readonly<Record<Calls, string>> = {
+  unable:
+    "This browser, or this address, cannot be called. It needs a trusted address, and on iPhones the installed app.",
+  blocked: "Notifications are blocked in the browser's own settings.",
+  off: "Be called when an agent asks, ends, fails or falls silent, and nobody looks at this device.",
+  on: "This device is called when an agent asks, ends, fails or falls silent, and nobody looks at it.",
+};
+
+export function Notifications() {
+  const [calls, setCalls] = useState<Calls | undefined>(undefined);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    callsNow().then(setCalls, () => setCalls("unable"));
+  }, []);
+  const run = async (change: () => Promise<Calls>) => {
+    setBusy(true);
+    try {
+      setCalls(await change());
+    } catch (error) {
+      say(`That did not work: ${problemOf(error).hint ?? problemOf(error).message}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const test = async () => {
+    const { called } = await api.callMe();
+    if (called === 0) say("Nobody was called: turn the notifications off and on again");
+    return "on" as const;
+  };
+  if (calls === undefined) return null;
+  return (
+    <fieldset>
+      <legend>Notifications</legend>
+      <p class="hint">{SAYS[calls]}</p>
+      <div class="buttons">
+        {calls === "off" && (
+          <button type="button" class="button primary" disabled={busy} onClick={() => run(turnOn)}>
+            <Icon of={Bell} size={16} /> Turn on
+          </button>
+        )}
+        {calls === "on" && (
+          <>
+            <button type="button" class="button" disabled={busy} onClick={() => run(test)}>
+              <Icon of={Bell} size={16} /> Send a test
+            </button>
+            <button type="button" class="button" disabled={busy} onClick={() => run(turnOff)}>
+              <Icon of={BellOff} size={16} /> Turn off
+            </button>
+          </>
+        )}
+      </div>
+    </fieldset>
+  );
+}

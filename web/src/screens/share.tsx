@@ -1,0 +1,65 @@
+// A link for somebody who may read this one session and nothing else, for a while.
+
+import { useState } from "preact/hooks";
+import { api, problemOf } from "../api/http";
+import type { ShareLink, Summary } from "../api/types";
+import { say } from "../app";
+import { CopyButton } from "../ui/copy";
+import { Sheet } from "../ui/sheet";
+
+const HOURS: Readonly<Record<string, number>> = { "An hour": 1, "A day": 24, "A week": 168 };
+
+export function ShareSheet({ session, onClose }: { session: Summary; onClose: () => void }) {
+  const [hours, setHours] = useState(24);
+  const [link, setLink] = useState<ShareLink | undefined>(undefined);
+  const make = () => api.share(session.id, hours).then(setLink, (error) => say(problemOf(error).message));
+  const takeBack = async () => {
+    try {
+      await api.unshare(session.id);
+      setLink(undefined);
+      say("All links to this session are taken back");
+    } catch (error) {
+      say(problemOf(error).message);
+    }
+  };
+  const [url] = link?.urls ?? [];
+  return (
+    <Sheet title="Share to read" onClose={onClose}>
+      <p class="hint">
+        Whoever has the link can read this session and do nothing else. Secrets that can be recognised are
+        blacked out; look through it before you send it.
+      </p>
+      {link && url ? (
+        <>
+          <p class="share-url">
+            <code>{url}</code>
+            <CopyButton text={url} label="Copy the link" />
+          </p>
+          <p class="hint">Until {new Date(link.expires_at).toLocaleString()}</p>
+        </>
+      ) : (
+        <fieldset>
+          <legend>For how long</legend>
+          <div class="segments">
+            {Object.entries(HOURS).map(([label, value]) => (
+              <label key={label} class="segment">
+                <input type="radio" name="hours" checked={hours === value} onChange={() => setHours(value)} />
+                <span>{label}</span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+      )}
+      <div class="buttons">
+        {!link && (
+          <button type="button" class="button primary" onClick={make}>
+            Make a link
+          </button>
+        )}
+        <button type="button" class="button danger" onClick={takeBack}>
+          Take all links back
+        </button>
+      </div>
+    </Sheet>
+  );
+}
