@@ -1,13 +1,153 @@
-//! Links the program for a fixed address where that is possible. The loader then has no thirty thousand addresses to put
-//! right at each start, which is most of what `pollux hook` would cost; Gemini CLI waits for it at every tool.
-#![expect(clippy::disallowed_methods, reason = "this is how a build script hears and speaks")]
+//! Builds the web app into the program, so that `cargo build` on a clean clone needs nothing done by hand, and links the
+//! program for a quick start.
+//!
+//! The app is built only when a file of the app has changed, writes only into the target directory, and needs the network only
+//! when the list of packages has changed. Without Node the program is built all the same, with a plain page instead.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build script reads its environment and starts npm"
+)]
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the app is made of. Tests are no part of it.
+const SOURCES: [&str; 7] = [
+    "index.html",
+    "package.json",
+    "package-lock.json",
+    "public",
+    "src",
+    "tsconfig.json",
+    "vite.config.ts",
+];
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
-    // `CARGO_CFG_…` is how cargo tells a build script what it builds for.
-    let os = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
-    let env = std::env::var("CARGO_CFG_TARGET_ENV").unwrap_or_default();
-    if os == "linux" && env == "gnu" {
-        println!("cargo:rustc-link-arg-bins=-no-pie");
+    println!("cargo::rerun-if-changed=build.rs");
+    link();
+    let Some(place) = Place::find() else { return };
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", place.web.join(source).display());
     }
+    if let Err(why) = build(&place) {
+        // In CI a program without its app is a failure; elsewhere it is better than none.
+        let level = if env::var_os("CI").is_some() { "error" } else { "warning" };
+        println!("cargo::{level}=the web app is not part of this build: {why}");
+        println!("cargo::{level}=hint: install Node 20 or newer with npm, then build again");
+        // Tried again at the next build.
+        println!("cargo::rerun-if-changed={}", place.out.join("never").display());
+    }
+}
+
+/// Links the program for a fixed address where that is possible. The loader then has no thirty thousand addresses to put
+/// right at each start, which is most of what `pollux hook` would cost; Gemini CLI waits for it at every tool.
+fn link() {
+    // `CARGO_CFG_…` is how cargo tells a build script what it builds for.
+    let told = |name: &str| env::var(name).unwrap_or_default();
+    if told("CARGO_CFG_TARGET_OS") == "linux" && told("CARGO_CFG_TARGET_ENV") == "gnu" {
+        println!("cargo::rustc-link-arg-bins=-no-pie");
+    }
+}
+
+/// The directories that matter.
+struct Place {
+    /// The sources.
+    web: PathBuf,
+    /// Where packages are kept between builds: beside all that cargo builds.
+    cache: PathBuf,
+    /// Where the built app goes.
+    out: PathBuf,
+}
+
+impl Place {
+    fn find() -> Option<Self> {
+        let web = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("../../web");
+        let own = PathBuf::from(env::var_os("OUT_DIR")?);
+        let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
+        let is_target = |place: &&Path| marks.iter().any(|mark| place.join(mark).exists());
+        let cache = own.ancestors().find(is_target).unwrap_or(&own).join("web-packages");
+        Some(Self { web, cache, out: own.join("web") })
+    }
+}
+
+fn build(place: &Place) -> Result<(), String> {
+    // An app of yesterday is worse than none.
+    let _absent = fs::remove_dir_all(&place.out);
+    fs::create_dir_all(&place.out).map_err(|error| error.to_string())?;
+    let packages = install(place)?;
+    // Below the packages, where Node looks for them.
+    let sources = packages.join(format!("build-{}", std::process::id()));
+    let built = copy_all(&place.web, &sources)
+        .map_err(|error| format!("its sources could not be copied: {error}"))
+        .and_then(|()| vite(&packages, &sources, &place.out));
+    let _removed = fs::remove_dir_all(&sources);
+    built
+}
+
+/// The packages that the lock file names, once for each lock file.
+fn install(place: &Place) -> Result<PathBuf, String> {
+    let lock = fs::read(place.web.join("package-lock.json"))
+        .map_err(|error| format!("package-lock.json: {error}"))?;
+    let mut hasher = DefaultHasher::new();
+    lock.hash(&mut hasher);
+    let ready = place.cache.join(format!("packages-{:016x}", hasher.finish()));
+    if ready.exists() {
+        return Ok(ready);
+    }
+    let making = place.cache.join(format!("packages-{}.tmp", std::process::id()));
+    let made = fs::create_dir_all(&making)
+        .and_then(|()| copy(&place.web, &making, "package.json"))
+        .and_then(|()| copy(&place.web, &making, "package-lock.json"))
+        .map_err(|error| error.to_string())
+        .and_then(|()| {
+            let words = ["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
+            run(Command::new("npm").args(words).current_dir(&making), "npm ci")
+        });
+    // Somebody else may have been faster: theirs is as good.
+    if made.is_err() || fs::rename(&making, &ready).is_err() {
+        let _removed = fs::remove_dir_all(&making);
+    }
+    made.map(|()| ready)
+}
+
+fn vite(packages: &Path, sources: &Path, out: &Path) -> Result<(), String> {
+    let program = packages.join("node_modules/vite/bin/vite.js");
+    let mut command = Command::new("node");
+    command.arg(program).args(["build", "--logLevel", "warn"]).current_dir(sources);
+    command.env("POLLUX_WEB_OUT", out).env("POLLUX_WEB_CACHE", sources.join(".vite"));
+    run(&mut command, "vite build")
+}
+
+fn run(command: &mut Command, what: &str) -> Result<(), String> {
+    let ran = command.stdin(Stdio::null()).output();
+    let ran = ran.map_err(|error| format!("`{what}` could not be started: {error}"))?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let last: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(3).collect();
+    Err(format!("`{what}` failed: {}", last.join(" / ")))
+}
+
+fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    SOURCES.iter().try_for_each(|source| copy(from, to, source))
+}
+
+/// A file, or a directory with all that is in it.
+fn copy(from: &Path, to: &Path, name: impl AsRef<OsStr>) -> io::Result<()> {
+    let (from, to) = (from.join(name.as_ref()), to.join(name.as_ref()));
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop);
+    }
+    fs::create_dir_all(&to)?;
+    for entry in fs::read_dir(&from)? {
+        copy(&from, &to, entry?.file_name())?;
+    }
+    Ok(())
 }

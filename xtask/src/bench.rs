@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
 mod acp;
+mod daemon;
 mod data;
 mod dropin;
 mod headless;
@@ -16,6 +17,8 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// The ACP client: added latency beside a plain reader, updates a second, memory
     Acp,
+    /// The daemon: start, memory, latency, load, a long session, ten thousand reconnects
+    Daemon,
     /// `pollux claude` and `pollux acp`: what a line costs, and the first words beside the bare CLI
     Dropin,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
@@ -33,6 +36,7 @@ pub(crate) enum Bench {
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Acp => acp::run(),
+        Bench::Daemon => daemon::run(),
         Bench::Dropin => dropin::run(),
         Bench::Headless => headless::run(),
         Bench::Hook => hook::run(),

@@ -1,6 +1,7 @@
 //! All that is checked without running the code.
 
 use crate::shell::{self, present, run_with, say, target};
+use crate::web;
 
 /// The walls between crates: what the library must not be able to reach.
 const WALLS: [&str; 2] = ["clap", "axum"];
@@ -13,7 +14,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
     walls()?;
-    deny()
+    deny()?;
+    web::check()
 }
 
 fn walls() -> anyhow::Result<()> {

@@ -13,6 +13,8 @@ mod record;
 mod shell;
 mod soak;
 mod test;
+mod types;
+mod web;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -58,10 +60,15 @@ enum Task {
     Record(record::Record),
     /// A session that is gone on with over and over, in every version, while other CLIs are started beside it
     Soak {
-        /// How often
-        #[arg(long, default_value_t = 100)]
-        cycles: usize,
+        /// Kill the daemon instead, at random moments of real sessions
+        #[arg(value_enum)]
+        what: Option<soak::What>,
+        /// How often; 200 times for the daemon
+        #[arg(long)]
+        cycles: Option<usize>,
     },
+    /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
+    Types,
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -89,7 +96,11 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Try { rest } => home::run(&rest),
         Task::Matrix { versions } => matrix::run(&versions),
         Task::Record(record) => record::run(&record),
-        Task::Soak { cycles } => soak::run(cycles),
+        Task::Soak { what: Some(soak::What::Daemon), cycles } => {
+            soak::daemon(cycles.unwrap_or(200))
+        }
+        Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
+        Task::Types => types::run(),
         Task::Test { rest } => test::run(&rest),
     }
 }

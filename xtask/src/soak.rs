@@ -1,6 +1,18 @@
-//! `cargo xtask soak`: the test that goes on with a session, a hundred times instead of twice.
+//! `cargo xtask soak`: the test that goes on with a session, a hundred times instead of twice; `cargo xtask soak daemon`: the
+//! tests that kill the daemon, at two hundred moments instead of a dozen.
 
 use crate::shell;
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum What {
+    Daemon,
+}
+
+/// Headless, over ACP and beside a terminal at the same time: a third of the kills each.
+pub(crate) fn daemon(kills: usize) -> anyhow::Result<()> {
+    let line = "cargo nextest run --package pollux killed_at_random_moments --no-fail-fast";
+    shell::run_with(line, &[("POLLUX_DAEMON_KILLS", kills.div_ceil(3).to_string().as_str())])
+}
 
 pub(crate) fn run(cycles: usize) -> anyhow::Result<()> {
     let test = "a_session_survives_being_gone_on_with_while_others_are_started";

@@ -1,6 +1,7 @@
 //! All tests: the same command for a newcomer and for CI.
 
 use crate::shell::{self, answers, present, say};
+use crate::web;
 use pollux_e2e::{Cli, NEEDED, in_ci};
 
 pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
@@ -16,6 +17,7 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     if rest.is_empty() {
         // The examples in the documentation are tests as well; nextest does not run them.
         shell::run("cargo test --workspace --locked --doc")?;
+        web::test()?;
     }
     Ok(())
 }

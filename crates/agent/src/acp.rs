@@ -20,6 +20,7 @@ mod policy;
 mod recording;
 pub mod relay;
 mod stop;
+mod terminals;
 mod translate;
 mod whole;
 mod wire;

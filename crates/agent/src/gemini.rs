@@ -2,9 +2,11 @@
 
 pub mod acp;
 pub mod cli;
+pub mod commands;
 pub mod hooks;
 pub mod models;
 pub mod screen;
+mod settings;
 pub mod stream;
 pub mod terminal;
 pub mod tools;

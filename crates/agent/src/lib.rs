@@ -28,4 +28,5 @@ mod lines;
 mod loose;
 pub mod model;
 pub mod process;
+pub mod session;
 pub mod terminal;

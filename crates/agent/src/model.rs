@@ -8,6 +8,8 @@ mod message;
 mod mode;
 mod outcome;
 mod question;
+#[cfg(feature = "schema")]
+mod schema;
 mod text;
 
 pub use at::At;

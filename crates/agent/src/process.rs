@@ -3,11 +3,15 @@
 //! An agent starts shells, and shells start what they like, some of it in sessions of their own that no signal to the
 //! group reaches. So each child carries a mark in its environment, which all that it starts inherits, and what bears
 //! the mark when the child is gone is ended too.
+//!
+//! A number is safe to signal only for as long as it cannot be somebody else's. So a child that has ended is looked at
+//! and not taken away: the kernel keeps its number until it is closed, and all signals are sent before that.
 #![expect(
     clippy::disallowed_methods,
     reason = "this is the module that starts children and owns them"
 )]
 
+mod end;
 mod family;
 mod tail;
 
@@ -93,6 +97,7 @@ impl Program {
         let nothing = matches!(&self.input, Input::Bytes(bytes) if bytes.is_empty());
         command.stdin(if nothing { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ends = end::Ends::new()?;
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let tail = tail::Tail::default();
@@ -108,8 +113,19 @@ impl Program {
                 drop(stdin.write_all(&bytes).await);
             });
         }
-        Ok(Child { process: child, group, mark, tail, tasks, over: false })
+        Ok(Child { process: child, group, ends, mark, tail, tasks, over: false })
     }
+}
+
+/// The processes that a Pollux has left which is gone: killed, perhaps, before it could end them.
+pub fn strays() -> Vec<u32> {
+    let strays = family::strays().into_iter();
+    strays.filter_map(|stray| u32::try_from(stray.as_raw_nonzero().get()).ok()).collect()
+}
+
+/// Ends what [`strays`] finds.
+pub fn end_strays() {
+    family::end(&family::strays());
 }
 
 fn next_number() -> u64 {
@@ -120,8 +136,11 @@ fn next_number() -> u64 {
 /// A child that was started. Dropping it ends it, and all that it started, at once.
 #[derive(Debug)]
 pub struct Child {
+    /// Never waited for before the last signal: that would give its number away.
     process: tokio::process::Child,
+    /// Its number, and its group's. None where it is not ours any more.
     group: Option<Pid>,
+    ends: end::Ends,
     mark: String,
     tail: tail::Tail,
     /// Reads stderr and writes stdin.
@@ -147,7 +166,13 @@ impl Child {
 
     /// Waits for its end. May be asked again.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.process.wait().await
+        let group = self.group.ok_or(io::ErrorKind::NotFound)?;
+        let ended = self.ends.of(group).await;
+        if ended.is_err() {
+            // Somebody else has taken it away: the number may be anybody's.
+            self.group = None;
+        }
+        ended
     }
 
     /// Asks it to stop, as Ctrl-C does.
@@ -181,10 +206,13 @@ impl Child {
         self.tail.text()
     }
 
-    /// The child has ended: waits a moment for the last of stderr, and ends what it left behind.
+    /// The child has ended: ends what it left behind, and waits a moment for the last of stderr.
     pub async fn close(mut self) -> String {
         self.sweep();
-        let rest = async { while self.tasks.join_next().await.is_some() {} };
+        let rest = async {
+            while self.tasks.join_next().await.is_some() {}
+            drop(self.process.wait().await);
+        };
         drop(tokio::time::timeout(Duration::from_millis(500), rest).await);
         self.tail.text()
     }
@@ -200,6 +228,8 @@ impl Child {
             family::end(&left);
         }
         self.over = true;
+        // From here on the number is given away.
+        self.group = None;
     }
 }
 
@@ -209,5 +239,72 @@ impl Drop for Child {
             self.kill();
             self.sweep();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Child, Program};
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    use std::fs;
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+    use std::time::Duration;
+    use tokio::io::AsyncReadExt;
+
+    fn shell(line: &str) -> Child {
+        Program::new("/bin/sh", Path::new("/")).args(["-c", line]).spawn().unwrap()
+    }
+
+    /// True for as long as no other process can be given the number.
+    fn holds(number: Pid) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(number), options).is_ok()
+    }
+
+    /// What has ended, taken away or not, has no words.
+    fn runs(number: &str) -> bool {
+        fs::read(format!("/proc/{number}/cmdline")).is_ok_and(|words| !words.is_empty())
+    }
+
+    #[tokio::test]
+    async fn a_child_that_has_ended_keeps_its_number_until_it_is_closed() {
+        let mut child = shell("exit 3");
+        let number = child.group.unwrap();
+        assert_eq!(child.wait().await.unwrap().code(), Some(3));
+        assert_eq!(child.wait().await.unwrap().code(), Some(3), "asked again");
+        assert!(holds(number), "a signal to the group reaches nobody else");
+        child.close().await;
+        assert!(!holds(number), "and nothing is left in the table of processes");
+    }
+
+    #[tokio::test]
+    async fn a_child_that_was_killed_says_by_which_signal() {
+        let mut child = shell("kill -9 $$");
+        assert_eq!(child.wait().await.unwrap().signal(), Some(9));
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_not_ours_any_more_is_not_signalled() {
+        let mut child = shell("exit 0");
+        child.process.wait().await.unwrap();
+        assert!(child.wait().await.is_err(), "somebody has taken it away");
+        assert_eq!(child.group, None);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_of_the_group_is_ended_also_where_it_has_lost_its_mark() {
+        let mut child = shell("env -i sleep 4715.25 > /dev/null 2>&1 & echo $!");
+        let mut number = String::new();
+        child.stdout().unwrap().read_to_string(&mut number).await.unwrap();
+        child.wait().await.unwrap();
+        assert!(runs(number.trim()));
+        child.close().await;
+        let gone = async {
+            while runs(number.trim()) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), gone).await.expect("the sleeper is ended");
     }
 }

@@ -6,6 +6,7 @@
 
 mod emulator;
 mod pane;
+mod run;
 mod screen;
 mod server;
 mod socket;
@@ -14,6 +15,7 @@ mod wire;
 
 pub use emulator::{Emulator, HISTORY};
 pub use pane::{Captured, Pane, Window};
+pub use run::Run;
 pub use screen::{Cursor, Screen, Size};
 pub use server::{SESSION, Server};
 pub use socket::Socket;

@@ -29,7 +29,9 @@ mod terminal;
 mod wait;
 
 pub use cli::{Cli, NEEDED, PINNED, package, python_package};
-pub use place::{cycles, in_ci, kills, prompts, repository, script, scripts, side_by_side, target};
+pub use place::{
+    cycles, daemon_kills, in_ci, kills, prompts, repository, script, scripts, side_by_side, target,
+};
 pub use stage::{Acp, Line, Ran, Stage};
 pub use stream::outline;
 pub use terminal::Terminal;

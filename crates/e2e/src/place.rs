@@ -32,6 +32,11 @@ pub fn kills() -> u64 {
     env::var("POLLUX_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(8)
 }
 
+/// How often a daemon is killed: a few times, or as often as `POLLUX_DAEMON_KILLS` says.
+pub fn daemon_kills() -> usize {
+    env::var("POLLUX_DAEMON_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(3)
+}
+
 /// How often a session is gone on with: twice, or as often as `POLLUX_CYCLES` says.
 pub fn cycles() -> usize {
     env::var("POLLUX_CYCLES").ok().and_then(|number| number.parse().ok()).unwrap_or(2)

@@ -3,11 +3,16 @@
 mod acp;
 mod capabilities;
 pub(crate) mod claude;
+mod complete;
+mod demo;
+mod doctor;
 pub(crate) mod hook;
 mod hooks;
 mod live;
 mod rehearse;
 mod run;
+mod serve;
+mod session;
 mod sessions;
 mod translate;
 
@@ -20,7 +25,8 @@ use std::process::ExitCode;
 #[command(name = "pollux", version, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
-    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off."
+    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.\n\
+    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh, fish, elvish, powershell."
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -30,6 +36,11 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Demo(demo::Demo),
+    Doctor(doctor::Doctor),
+    Serve(serve::Serve),
+    #[command(flatten)]
+    Session(session::Session),
     Claude(claude::Claude),
     Acp(acp::Acp),
     New(live::new::New),
@@ -61,6 +72,10 @@ enum Command {
 pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(command) => run::run(command, config),
+        Command::Demo(command) => live::run(demo::run(command, config)),
+        Command::Doctor(command) => live::run(doctor::run(command, config)),
+        Command::Serve(command) => serve::run(command, config),
+        Command::Session(command) => session::run(command, config),
         Command::Claude(claude) => claude.run(config),
         Command::Acp(acp) => acp.run(config),
         Command::New(command) => live::run(command.run(config)),

@@ -1,6 +1,7 @@
 //! The environment, read once and passed on. Nothing else in the program looks at a variable.
 #![expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
 
+use crate::daemon::instance::Told;
 use crate::trouble::Trouble;
 use etcetera::BaseStrategy;
 use pollux_agent::gemini::cli::Search;
@@ -9,6 +10,7 @@ use pollux_agent::gemini::hooks::{KEY, SOCKET};
 use pollux_agent::terminal::Socket;
 use std::env;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// What the environment says.
 #[derive(Debug, Clone)]
@@ -19,6 +21,10 @@ pub struct Config {
     pub cache: PathBuf,
     /// Where things go that must not be lost, such as rescued sessions.
     pub data: PathBuf,
+    /// The settings of the user, in a file that need not be there.
+    pub settings: PathBuf,
+    /// What the environment says about the daemon.
+    pub serve: Told,
     /// Where the command was called.
     pub cwd: PathBuf,
     /// The tmux server for terminals of ours: `$POLLUX_TMUX`, a name or a path, else `pollux`.
@@ -47,6 +53,8 @@ impl Config {
             gemini: home.join(".gemini"),
             cache: base.cache_dir().join("pollux"),
             data: base.data_dir().join("pollux"),
+            settings: base.config_dir().join("pollux").join("config.toml"),
+            serve: serve()?,
             cwd: env::current_dir()?,
             tmux: some("POLLUX_TMUX").map_or_else(Socket::default, |name| Socket::named(&name)),
             shell: some("SHELL").unwrap_or_else(|| "/bin/sh".to_owned()),
@@ -55,6 +63,29 @@ impl Config {
             variables: env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
         })
     }
+}
+
+/// `POLLUX_PORT`, `POLLUX_BIND` and `POLLUX_BEHIND_PROXY`.
+fn serve() -> anyhow::Result<Told> {
+    Ok(Told {
+        port: parsed("POLLUX_PORT")?,
+        bind: parsed("POLLUX_BIND")?,
+        behind_proxy: parsed("POLLUX_BEHIND_PROXY")?,
+        ..Told::default()
+    })
+}
+
+fn parsed<T: FromStr>(name: &'static str) -> anyhow::Result<Option<T>> {
+    let text = env::var(name).unwrap_or_default();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let Ok(value) = text.parse() else {
+        let message = format!("{name} is `{text}`, which cannot be used");
+        let trouble = Trouble::refused("wrong_variable", message);
+        return Err(trouble.hint("correct it, or unset it").into());
+    };
+    Ok(Some(value))
 }
 
 /// The little that a hook needs to know.

@@ -1,13 +1,16 @@
 //! The program `pollux`, as modules: [`cli`] reads the arguments and has one file for each command, [`report`] is the
 //! only code that prints, [`config`] the only code that reads the environment.
 
+pub mod api;
 pub mod cli;
+pub mod client;
 pub mod config;
+pub mod daemon;
 pub mod render;
 pub mod report;
 pub mod trouble;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
 /// Runs the program with the arguments and the environment of this process.
@@ -15,6 +18,8 @@ pub fn main() -> ExitCode {
     if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
         return cli::hook::answer(&event);
     }
+    // A shell that asks for completions is answered, and nothing else is done.
+    clap_complete::CompleteEnv::with_factory(cli::Args::command).complete();
     let args = cli::claude::by_name(std::env::args_os().collect());
     let args = match cli::Args::try_parse_from(args) {
         Ok(args) => args,

@@ -8,6 +8,7 @@ mod clean;
 mod html;
 mod markdown;
 mod piece;
+mod redact;
 mod text;
 
 use pollux_agent::claude;
@@ -17,6 +18,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 pub use clean::clean;
+pub use redact::redact;
 
 /// How a session is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]

@@ -184,6 +184,25 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
+/// Writes a text to stdout.
+pub fn text(text: &str) -> anyhow::Result<()> {
+    let mut out = out();
+    out.write_all(text.as_bytes())?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// What the daemon says of itself goes to stderr: for people, or in the background as JSON into its file.
+pub fn journal(background: bool) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("POLLUX_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let journal = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    // Where there is one already it goes on; that is so in tests only.
+    let _set = if background { journal.json().try_init() } else { journal.compact().try_init() };
+}
+
 /// Writes a value as one JSON document with a line end, for `--json`.
 pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut out = raw();

@@ -145,6 +145,13 @@ impl Prompt {
         self
     }
 
+    /// The same with a picture, whose bytes are written in Base64.
+    #[must_use]
+    pub fn image(mut self, media_type: &str, data: &str) -> Self {
+        self.blocks.push(json!({ "type": "image", "mimeType": media_type, "data": data }));
+        self
+    }
+
     /// The same with a limit of time.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {

@@ -152,6 +152,9 @@ pub struct Config {
     pub file_reads: bool,
     /// Whether the agent may write files through us. It may not by default.
     pub file_writes: bool,
+    /// Whether the agent may have commands run by us, in its directory. It may not by default: it runs them by itself, and
+    /// what it has us run is not asked about.
+    pub terminals: bool,
     /// Whether `initialized` is sent behind the answer to `initialize`. It is by default; an agent that does not know it
     /// is to ignore it.
     pub initialized: bool,
@@ -176,6 +179,7 @@ impl Config {
             thoughts: true,
             file_reads: false,
             file_writes: false,
+            terminals: false,
             initialized: true,
             dialect: Arc::new(Plain),
             listener: None,

@@ -7,6 +7,7 @@ use super::about::{About, Opened};
 use super::agent::{Open, Order, Ready, Reply, WAITING, What};
 use super::config::{Config, Step};
 use super::connection::{Connection, Did, Heard};
+use super::terminals::Terminals;
 use super::wire::{Frame, Json, Params, RpcError, object, text};
 use super::wrong::{self, Ended};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Source};
@@ -47,6 +48,9 @@ pub(super) struct Engine {
     /// Updates of sessions that are not known yet: some come before the answer that opens them.
     early: VecDeque<(String, Box<RawValue>)>,
     about: Option<About>,
+    terminals: Terminals,
+    /// Requests that wait for the end of a terminal's command.
+    waiting: Vec<(String, Box<RawValue>)>,
     end: End,
 }
 
@@ -82,6 +86,7 @@ enum Then {
 enum Woke {
     Order(Option<Order>),
     Did(Did),
+    Command(String, serde_json::Value),
     Room,
     Look,
     Deadline,
@@ -104,6 +109,8 @@ impl Engine {
             sessions: HashMap::new(),
             early: VecDeque::new(),
             about: None,
+            terminals: Terminals::default(),
+            waiting: Vec::new(),
             end: End::default(),
         }
     }
@@ -121,6 +128,7 @@ impl Engine {
                     break;
                 }
                 Woke::Did(did) => self.did(did).await,
+                Woke::Command(terminal, exit) => self.command_ended(&terminal, &exit),
                 Woke::Room => {}
                 Woke::Look => self.look(),
                 Woke::Deadline => self.deadlines(),
@@ -141,6 +149,7 @@ impl Engine {
             () = room(&mut self.sessions), if full => Woke::Room,
             () = until(deadline) => Woke::Deadline,
             _ = look.tick(), if works && !full => Woke::Look,
+            (terminal, exit) = self.terminals.ended() => Woke::Command(terminal, exit),
             did = self.connection.next(heard) => Woke::Did(did),
         }
     }
@@ -167,7 +176,7 @@ impl Engine {
                     "readTextFile": self.config.file_reads,
                     "writeTextFile": self.config.file_writes,
                 },
-                "terminal": false,
+                "terminal": self.config.terminals,
             },
             "clientInfo": {
                 "name": "pollux",

@@ -190,7 +190,7 @@ impl Stream {
             "role": "assistant",
             "model": self.model,
             "content": [call],
-            "stop_reason": "tool_use",
+            "stop_reason": null,
             "stop_sequence": null,
         });
         lines.extend(self.line("assistant", &shape::message(message, Tokens::default())));
@@ -299,7 +299,9 @@ impl Stream {
         let line = Line::new(&session, time, own, None);
         let counted = tokens(message.usage.unwrap_or_default());
         let answer = Answer::new(message, &line, counted);
-        let said = serde_json::to_value(Said::Answer(answer)).ok()?;
+        let mut said = serde_json::to_value(Said::Answer(answer)).ok()?;
+        // As Claude prints it: a line stands before its message is over, and so nobody knows yet why it will stop.
+        said["stop_reason"] = Value::Null;
         self.line("assistant", &shape::message(said, counted))
     }
 

@@ -9,7 +9,6 @@ mod arguments;
 mod aside;
 mod beside;
 mod dialect;
-mod settings;
 mod start;
 
 pub use aside::{Aside, Decision, Denied};

@@ -15,7 +15,7 @@ mod whole;
 mod wire;
 
 use crate::lines;
-pub use driver::{Outcome, Run, Running};
+pub use driver::{Outcome, Run, Running, Stop};
 pub use fuse::{Done, Fusion};
 pub use translate::{Told, Translator};
 pub use whole::whole;

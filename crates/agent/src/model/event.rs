@@ -3,10 +3,11 @@
 use super::{
     Answer, At, Failure, Input, Level, Meaning, Message, Mode, Question, Status, Text, Usage,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A fact about a session.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Event<'a> {
     /// What happened.
     #[serde(flatten)]
@@ -54,6 +55,7 @@ impl<'a> Event<'a> {
 
 /// The boundary that an event came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// What the agent prints while it works.
@@ -72,6 +74,7 @@ pub enum Source {
 
 /// What happened.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind<'a> {
     /// A session exists.
@@ -230,6 +233,7 @@ pub enum EventKind<'a> {
 
 /// What changed about a session as a whole.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 pub struct SessionChange<'a> {
     /// What it is about, in the agent's words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -246,7 +250,8 @@ pub struct SessionChange<'a> {
 }
 
 /// What an agent that lives does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
     /// It is not ready yet.
@@ -265,6 +270,7 @@ pub enum SessionStatus {
 
 /// Why a history was rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
     /// Somebody went back to an earlier message.
@@ -279,6 +285,7 @@ pub enum Rewrite {
 
 /// A part of a message that grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// What the model says.
@@ -289,6 +296,7 @@ pub enum Part {
 
 /// What tokens were counted over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(rename = "UsageScope"))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// One message.
@@ -301,6 +309,7 @@ pub enum Scope {
 
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The agent had nothing more to say.

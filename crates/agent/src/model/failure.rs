@@ -6,6 +6,7 @@ use std::fmt;
 
 /// Why a run did not do what was asked.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Failure {
     /// How far it came.
     pub phase: Phase,
@@ -29,17 +30,20 @@ pub struct Failure {
     pub http_status: Option<u16>,
     /// The last that the agent wrote to stderr.
     #[serde(skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<String>"))]
     pub stderr: Box<str>,
     /// The code of the JSON-RPC error, where the agent answered with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpc_code: Option<i32>,
     /// What the agent said about it, as it said it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<serde_json::Value>"))]
     pub upstream: Option<Box<RawValue>>,
 }
 
 /// How far a run came before it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The agent was looked for.

@@ -7,6 +7,7 @@ use similar::TextDiff;
 
 /// What a call is about, concluded from the tool's name, its arguments and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Meaning {
     /// A command was run.
@@ -53,6 +54,7 @@ pub enum Meaning {
 
 /// What was done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// It was not there before.

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 ///
 /// It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Message<'a> {
     /// The id that the agent gave it; `#n` where it gave none.
     pub id: Text<'a>,
@@ -19,6 +20,7 @@ pub struct Message<'a> {
     /// What is said and done.
     pub content: Content<'a>,
     /// When, in milliseconds since 1970.
+    #[cfg_attr(feature = "schema", ts(type = "number | null"))]
     pub timestamp: Option<i64>,
     /// Which agent wrote it.
     pub tool: Agent,
@@ -27,15 +29,19 @@ pub struct Message<'a> {
     /// What the answer cost.
     pub usage: Option<Usage>,
     /// True on a record that no person wrote although it stands under the role `user`.
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"))]
     pub meta: bool,
     /// Set on warnings and errors.
     pub level: Option<Level>,
     /// The fields that an earlier version of this record had and the newest one has lost: they are taken from the
     /// earlier one.
+    #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>"))]
     pub restored: Vec<&'static str>,
     /// True on a record that is no longer part of the conversation and was asked for all the same.
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"))]
     pub recovered: bool,
     /// The upstream object, byte for byte: `_original` in JSON.
+    #[cfg_attr(feature = "schema", ts(as = "Option<serde_json::Value>", rename = "_original"))]
     pub original: Cow<'a, str>,
 }
 
@@ -146,6 +152,7 @@ impl Message<'_> {
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The person, or what the CLI says in the person's name.
@@ -158,6 +165,7 @@ pub enum Role {
 
 /// The program that is driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Agent {
     /// Gemini CLI.
@@ -168,6 +176,7 @@ pub enum Agent {
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// It goes on.
@@ -178,6 +187,7 @@ pub enum Level {
 
 /// What a message holds: blocks, or the upstream string where there is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(untagged)]
 pub enum Content<'a> {
     /// In this order: thinking, then each tool use with its result, then text.
@@ -199,6 +209,7 @@ impl Content<'_> {
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block<'a> {
     /// What is said, in markdown.
@@ -261,6 +272,7 @@ impl Block<'_> {
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The tool ran.
@@ -273,6 +285,7 @@ pub enum Status {
 
 /// What a tool gave back: one text, or blocks where there is more than one text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(untagged)]
 pub enum ResultContent<'a> {
     /// One text.
@@ -294,6 +307,7 @@ impl ResultContent<'_> {
 
 /// The data of a picture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ImageSource<'a> {
     /// The picture itself.
@@ -388,6 +402,7 @@ impl PartialEq for Input<'_> {
 /// Tokens, exactly as Gemini counts them: `input` holds `cached`, and `total` is the sum of input, output, thoughts
 /// and tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 pub struct Usage {
     /// The prompt, its cached part included.
     pub input_tokens: u64,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// The agent waits for somebody.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Question<'a> {
     /// Its id, which an answer names. Made by the driver, never the same twice in one session.
     pub id: Text<'a>,
@@ -31,6 +32,7 @@ pub struct Question<'a> {
 
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
     /// May it run this command?
@@ -61,6 +63,7 @@ pub enum QuestionKind {
 
 /// One thing that can be answered.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 pub struct Choice<'a> {
     /// Its id, in the agent's words where it has one.
     pub id: Text<'a>,
@@ -72,6 +75,7 @@ pub struct Choice<'a> {
 
 /// What a choice does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Yes, this time.
@@ -88,6 +92,7 @@ pub enum Effect {
 
 /// What became of a question.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Answer<'a> {
     /// One of its options was chosen.

@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
+use std::path::Path;
 
 /// The processes that bear a mark.
 pub(super) fn marked(mark: &str) -> Vec<Pid> {
@@ -16,6 +17,24 @@ pub(super) fn marked(mark: &str) -> Vec<Pid> {
     let others = numbers().filter(|number| *number != me);
     let bearers = others.filter(|number| bears(*number, mark.as_bytes(), &mut room));
     bearers.filter_map(Pid::from_raw).collect()
+}
+
+/// The processes that bear the mark of a Pollux which is gone. Where its number belongs to somebody else by now, they are
+/// not found: better one too few than one that is somebody's.
+pub(super) fn strays() -> Vec<Pid> {
+    let mut room = Vec::with_capacity(64 << 10);
+    let is_gone = |owner: u32| !Path::new(&format!("/proc/{owner}")).exists();
+    let is_stray = |number: &i32| owner(*number, &mut room).is_some_and(is_gone);
+    numbers().filter(is_stray).filter_map(Pid::from_raw).collect()
+}
+
+/// The number of the Pollux that a process was started by.
+fn owner(number: i32, room: &mut Vec<u8>) -> Option<u32> {
+    room.clear();
+    fs::File::open(format!("/proc/{number}/environ")).ok()?.read_to_end(room).ok()?;
+    let prefix = format!("{MARK}=");
+    let mark = room.split(|byte| *byte == 0).find_map(|it| it.strip_prefix(prefix.as_bytes()))?;
+    std::str::from_utf8(mark).ok()?.split_once('-')?.0.parse().ok()
 }
 
 /// The processes that descend from a child, the child itself left out. To be asked while the child lives: the children

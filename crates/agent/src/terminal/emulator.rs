@@ -1,5 +1,6 @@
 //! A terminal emulator over bytes: crate `avt` draws, crate `vte` hears the titles, which `avt` does not keep.
 
+use super::run::{Run, runs};
 use super::screen::{Cursor, Screen, Size};
 use memchr::memmem;
 use std::fmt;
@@ -110,6 +111,11 @@ impl Emulator {
             }),
             alternate: self.terminal.active_screen_kind() == avt::ScreenKind::Alternate,
         }
+    }
+
+    /// What stands on the screen, with its colours: for each row the pieces of it that look alike.
+    pub fn runs(&self) -> Vec<Vec<Run>> {
+        self.terminal.screen().visible_lines().map(|line| runs(line.cells())).collect()
     }
 
     /// What has gone over the upper edge, the oldest first; at most so many rows, the newest.

@@ -101,6 +101,11 @@ impl Socket {
         Ok(String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect())
     }
 
+    /// What tmux calls its version. Fails where it is not there, or too old.
+    pub async fn version() -> Result<String, Failure> {
+        told_version().await
+    }
+
     /// All processes of this machine: number, parent, command line.
     pub async fn processes() -> Vec<(u32, u32, String)> {
         let mut all = Command::new("ps");
@@ -123,6 +128,10 @@ fn absent(error: &std::io::Error) -> Failure {
 
 /// Fails where tmux is not there, or too old.
 pub(super) async fn check() -> Result<(), Failure> {
+    told_version().await.map(drop)
+}
+
+async fn told_version() -> Result<String, Failure> {
     let told = Command::new("tmux").arg("-V").stdin(Stdio::null()).output().await;
     let told = told.map_err(|error| absent(&error))?;
     let told = String::from_utf8_lossy(&told.stdout).trim().to_owned();
@@ -133,7 +142,7 @@ pub(super) async fn check() -> Result<(), Failure> {
             Err(Failure::new(Phase::Start, "tmux_too_old", message).hint(hint))
         }
         // A version that does not tell a number is built from its sources, and new.
-        _ => Ok(()),
+        _ => Ok(told),
     }
 }
 

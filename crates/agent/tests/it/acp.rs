@@ -4,6 +4,7 @@
 mod hostile;
 mod playback;
 mod player;
+mod terminals;
 
 use pollux_agent::acp::recorded;
 use pollux_agent::gemini::acp::Quirks;

@@ -16,6 +16,7 @@ mod recordings;
 mod relay;
 mod rescue;
 mod screens;
+mod session;
 mod store;
 mod streams;
 mod tools;

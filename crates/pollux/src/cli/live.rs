@@ -1,5 +1,5 @@
-//! Agents in terminals: one file for each command. Without a daemon each command works by itself, and they find each
-//! other's terminals on the tmux server, where each pane bears the name of its session.
+//! Orders for agents: one file for each command. Where a daemon runs, they go through it. An agent in a terminal needs none:
+//! these commands find each other's terminals on the tmux server, where each pane bears the name of its session.
 
 pub(super) mod adopt;
 pub(super) mod answer;
@@ -11,11 +11,15 @@ pub(super) mod send;
 pub(super) mod stop;
 mod tell;
 
+use crate::api::{Adopt, Driver, Summary};
+use crate::cli::session::change;
+use crate::client::Client;
 use crate::config::Config;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::gemini::terminal::{Found, Live, all};
 use pollux_agent::model::{Event, Failure, Phase};
+use pollux_agent::session::{Done, Reply};
 use pollux_agent::terminal::Socket;
 use std::process::ExitCode;
 
@@ -34,6 +38,45 @@ async fn known(config: &Config) -> anyhow::Result<Vec<Found>> {
         found.extend(all(&Socket::Users).await.map_err(trouble)?);
     }
     Ok(found)
+}
+
+/// The daemon, which all orders go through where one runs: it has the rules, the log, and who did what. Where none runs,
+/// an agent in a terminal is reached directly, and for all others a daemon is started. `directly` is for what only a
+/// terminal can be given.
+async fn daemon(id: &str, directly: bool, config: &Config) -> anyhow::Result<Option<Client>> {
+    let client = Client::running(config).await?;
+    let driven = match &client {
+        Some(client) => client.session(id).await.ok().and_then(|session| session.driver),
+        None => None,
+    };
+    if driven.is_some() && !(directly && driven == Some(Driver::Terminal)) {
+        return Ok(client);
+    }
+    let known = known(config).await.unwrap_or_default();
+    let Some(found) = known.iter().find(|found| found.is_called(id)) else {
+        return match client {
+            Some(client) => Ok(Some(client)),
+            None => Client::connect(config).await.map(Some),
+        };
+    };
+    if let Some(client) = client.filter(|_| !directly) {
+        tell(&client, found).await?;
+        return Ok(Some(client));
+    }
+    Ok(None)
+}
+
+/// Tells the daemon of an agent in a terminal.
+async fn tell(client: &Client, found: &Found) -> anyhow::Result<Summary> {
+    let adopt = Adopt { pane: Some(found.pane.clone()), socket: Some(found.socket.to_string()) };
+    client.post("/api/v1/sessions/adopt", &adopt).await
+}
+
+/// Refuses what only an agent in a terminal can be given.
+fn only_in_terminals(flags: &[(&str, bool)]) -> anyhow::Result<()> {
+    let Some((flag, _)) = flags.iter().find(|(_, given)| *given) else { return Ok(()) };
+    let message = format!("`{flag}` is for agents in terminals");
+    Err(Trouble::refused("only_in_terminals", message).hint("leave it out").into())
 }
 
 /// The agent whose id begins so.
@@ -78,6 +121,11 @@ async fn order(
     hear: impl FnMut(Event<'static>),
 ) -> anyhow::Result<()> {
     live.while_hearing(order, hear).await.map_err(trouble)
+}
+
+/// Says that an order was carried out, to those who want to be told in JSON.
+fn done(json: bool) -> anyhow::Result<()> {
+    if json { change::told(&Reply::Done(Done::Sent), true) } else { Ok(()) }
 }
 
 /// A failure of the library as an error of the program: what the rules or the screen turn down is refused.

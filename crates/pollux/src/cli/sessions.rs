@@ -5,9 +5,12 @@ pub(super) mod export;
 mod follow;
 mod list;
 mod rescue;
+mod restore;
 mod search;
 mod show;
 mod stats;
+
+pub(super) use catalog::index_path;
 
 use crate::config::Config;
 use clap::Subcommand;
@@ -29,6 +32,8 @@ pub(super) enum Sessions {
     Follow(follow::Follow),
     /// Save sessions that the CLI itself is about to delete
     Rescue(rescue::Rescue),
+    /// Write the file of a session back that the CLI has deleted, from what the daemon has seen
+    Restore(restore::Restore),
 }
 
 pub(super) fn run(command: Sessions, config: &Config) -> anyhow::Result<ExitCode> {
@@ -40,5 +45,6 @@ pub(super) fn run(command: Sessions, config: &Config) -> anyhow::Result<ExitCode
         Sessions::Export(args) => export::run(&args, config),
         Sessions::Follow(args) => follow::run(&args, config),
         Sessions::Rescue(args) => rescue::run(&args, config),
+        Sessions::Restore(args) => restore::run(&args, config),
     }
 }

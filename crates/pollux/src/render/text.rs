@@ -179,8 +179,9 @@ fn show_call(call: &Call<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let Some(outcome) = &call.outcome else { return Ok(()) };
     let lines: Vec<&str> = outcome.text.lines().collect();
-    few(&lines, out, |line, out| match piece::cut(line, WIDTH) {
-        line if line.trim().is_empty() => writeln!(out),
+    // A terminal of the CLI's fills its lines with spaces.
+    few(&lines, out, |line, out| match piece::cut(line.trim_end(), WIDTH) {
+        line if line.is_empty() => writeln!(out),
         line => writeln!(out, "    {DIM}{line}{DIM:#}"),
     })?;
     for source in &outcome.images {

@@ -13,7 +13,8 @@ pub enum Align {
     Right,
     /// At the left, and the first to be cut where the window is narrow.
     Flexible,
-    /// At the left, and left out where there is no room for all of it: bars.
+    /// At the left, and left out where there is no room for all of it: bars. It goes first, unless its name stands among
+    /// the columns that are less needed.
     Spare,
 }
 
@@ -111,7 +112,10 @@ impl Table {
                 }
             }
         };
-        leave_out(&spare);
+        let ranked = |(name, _): &&(&'static str, Align)| self.less_needed.contains(name);
+        if !self.columns.iter().filter(|column| spare(column)).any(|column| ranked(&column)) {
+            leave_out(&spare);
+        }
         for name in self.less_needed {
             leave_out(&named(name));
         }

@@ -3,6 +3,9 @@
 
 mod acp;
 mod claude;
+mod daemon;
+mod demo;
+mod doctor;
 mod editor;
 mod hooks;
 mod hostile;

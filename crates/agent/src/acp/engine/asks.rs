@@ -1,7 +1,8 @@
-//! What an agent asks of us: permission, and files where that is switched on.
+//! What an agent asks of us: permission, and files and terminals where they are switched on.
 
 use super::super::connection::Wrong;
 use super::super::files;
+use super::super::terminals::State;
 use super::super::wire::{Json, Params, number, object, text};
 use super::Engine;
 use serde_json::json;
@@ -23,6 +24,10 @@ impl Engine {
             "session/request_permission" => self.permission(id, params),
             "fs/read_text_file" if self.config.file_reads => self.read(id, params).await,
             "fs/write_text_file" if self.config.file_writes => self.write(id, params).await,
+            "terminal/create" if self.config.terminals => self.create(id, params),
+            _ if self.config.terminals && method.starts_with("terminal/") => {
+                self.terminal(id, method, params);
+            }
             _ => {
                 let message = format!("\"Method not found\": {method}");
                 self.connection.refuse(id, Wrong { code: NO_METHOD, message: &message });
@@ -70,10 +75,53 @@ impl Engine {
         }
     }
 
+    fn create(&mut self, id: &RawValue, params: Json<'_>) {
+        let params: Params<'_> = object(params);
+        match self.terminals.create(&self.config.cwd, &params) {
+            Ok(terminal) => drop(self.connection.reply(id, json!({ "terminalId": terminal }))),
+            Err(error) => self.failed(id, &error),
+        }
+    }
+
+    /// What is asked of a terminal that is there.
+    fn terminal(&mut self, id: &RawValue, method: &str, params: Json<'_>) {
+        let params: Params<'_> = object(params);
+        let terminal = text(params.terminal_id).unwrap_or_default();
+        let reply = match method {
+            "terminal/output" => self.terminals.output(&terminal),
+            "terminal/wait_for_exit" => match self.terminals.state(&terminal) {
+                State::Runs => return self.waiting.push((terminal.into_owned(), id.to_owned())),
+                State::Ended(exit) => Some(exit.clone()),
+                State::Unknown => None,
+            },
+            "terminal/kill" => self.terminals.kill(&terminal).then(|| json!({})),
+            "terminal/release" => self.terminals.release(&terminal).then(|| json!({})),
+            _ => {
+                let message = format!("\"Method not found\": {method}");
+                self.connection.refuse(id, Wrong { code: NO_METHOD, message: &message });
+                return;
+            }
+        };
+        match reply {
+            Some(reply) => drop(self.connection.reply(id, reply)),
+            None => self.failed(id, &io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// A terminal's command has ended: who waits for it is told.
+    pub(super) fn command_ended(&mut self, terminal: &str, exit: &serde_json::Value) {
+        let (told, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|(of, _)| of == terminal);
+        self.waiting = waiting;
+        for (_, id) in told {
+            self.connection.reply(&id, exit);
+        }
+    }
+
     fn failed(&self, id: &RawValue, error: &io::Error) {
         let code = match error.kind() {
             io::ErrorKind::NotFound => NOT_FOUND,
-            io::ErrorKind::PermissionDenied => BAD_PARAMS,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput => BAD_PARAMS,
             _ => FAILED,
         };
         self.connection.refuse(id, Wrong { code, message: &error.to_string() });

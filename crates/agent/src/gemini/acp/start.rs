@@ -1,11 +1,11 @@
 //! Starts Gemini CLI as an ACP agent and opens a session, safely.
 
 use super::dialect::Quirks;
-use super::settings;
 use crate::acp::{
     Agent, Budgets, Config, Control, Listener, McpServer, Open, Opened, Policy, Session,
 };
 use crate::gemini::cli::{Cli, Search, Version};
+use crate::gemini::settings;
 use crate::gemini::transcript::resume::Guard;
 use crate::model::{Event, EventKind, Failure, Level, Mode, Outcome, Phase, Source};
 use std::collections::VecDeque;
@@ -33,6 +33,7 @@ const CLASHES: Version = Version::new(0, 39, 0);
 /// | `budgets` | see [`Budgets`] | start 60 s, not 15: cold starts of 12 s were seen on a quiet machine |
 /// | `thoughts` | on | whether thoughts are told |
 /// | `include` | none | more directories to work in |
+/// | `max_turns` | none | how often the model may be asked for one prompt, where the CLI itself can be told (before 0.60) |
 /// | `sandbox`, `sandbox_profile` | off | `--sandbox`, `SEATBELT_PROFILE`; refused unless forced |
 /// | `file_reads`, `file_writes` | off | whether files go through us |
 /// | `mcp` | none | MCP servers |
@@ -89,6 +90,7 @@ pub struct Gemini {
     cwd: PathBuf,
     mode: Option<Mode>,
     model: Option<String>,
+    max_turns: Option<u64>,
     include: Vec<PathBuf>,
     sandbox: Option<Sandbox>,
     extra: Vec<OsString>,
@@ -124,6 +126,7 @@ impl Default for Gemini {
             cwd: PathBuf::from("."),
             mode: None,
             model: None,
+            max_turns: None,
             include: Vec::new(),
             sandbox: None,
             extra: Vec::new(),
@@ -181,6 +184,14 @@ impl Gemini {
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
+        self
+    }
+
+    /// Tells the CLI how often it may ask the model for one prompt, where it can be told (before 0.60). A limit for every
+    /// version, which may be heard one request too late, is [`crate::acp::Prompt::max_turns`].
+    #[must_use]
+    pub fn max_turns(mut self, turns: u64) -> Self {
+        self.max_turns = Some(turns);
         self
     }
 
@@ -342,7 +353,9 @@ impl Gemini {
         let named = self.env.iter().rev().find(|(name, _)| name == settings::VARIABLE);
         let machine = named.map(|(_, path)| PathBuf::from(path)).or(machine);
         let machine = machine.unwrap_or_else(settings::usual_place);
-        match settings::file(&machine) {
+        let mut ours = settings::safe();
+        ours.extend(self.max_turns.map(settings::turns));
+        match settings::file(&machine, &ours) {
             Ok(Some(file)) => {
                 config.env.push((settings::VARIABLE.into(), file.path().into()));
                 config.keep = Some(Arc::new(file));

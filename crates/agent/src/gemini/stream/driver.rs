@@ -3,6 +3,7 @@
 mod work;
 
 use super::super::cli::{Cli, Search};
+use super::super::settings;
 use super::order::Order;
 use super::place::Place;
 pub use crate::model::Outcome;
@@ -12,6 +13,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::NamedTempFile;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -174,7 +176,8 @@ impl Run {
         self
     }
 
-    /// How often the model may be asked.
+    /// How often the model may be asked. The CLI keeps that itself where it can be told (before 0.60); where it cannot, it is
+    /// asked to stop, and one more request may be on its way by then.
     #[must_use]
     pub fn max_turns(mut self, turns: u64) -> Self {
         self.max_turns = Some(turns);
@@ -198,11 +201,15 @@ impl Run {
         let cwd = self.cwd.canonicalize().map_err(|error| no_directory(&self.cwd, &error))?;
         let (args, input) = self.order.arguments(&cli, &cwd)?;
         let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let own = self.own_settings(&cli, search.settings);
         let mut program = Program::new(&cli.path, &cwd).args(args).input(input);
         // One process instead of two, of which the first would ignore our signals.
         program = program.env("GEMINI_CLI_NO_RELAUNCH", "true");
-        for (name, value) in self.env {
+        for (name, value) in &self.env {
             program = program.env(name, value);
+        }
+        if let Some(file) = &own {
+            program = program.env(settings::VARIABLE, file.path());
         }
         // Looked at before the CLI touches it.
         let gemini = home.join(".gemini");
@@ -223,10 +230,20 @@ impl Run {
             max_turns: self.max_turns,
             grace: self.grace,
             streams: cli.streams(),
+            _settings: own,
         };
         let mut task = JoinSet::new();
         task.spawn(work.run());
         Ok(Running { events, task, stop: Stop { cancel, kill } })
+    }
+
+    /// Settings that make the CLI count its turns itself, where it takes them. Where not, we alone count.
+    fn own_settings(&self, cli: &Cli, machine: Option<PathBuf>) -> Option<NamedTempFile> {
+        let turns = self.max_turns.filter(|_| settings::are_taken(cli))?;
+        let named = self.env.iter().rev().find(|(name, _)| name == settings::VARIABLE);
+        let machine = named.map(|(_, path)| PathBuf::from(path)).or(machine);
+        let machine = machine.unwrap_or_else(settings::usual_place);
+        settings::file(&machine, &[settings::turns(turns)]).ok().flatten()
     }
 }
 

@@ -60,6 +60,9 @@ fn said(end: &End<'_>, message: Option<&str>, kind: Option<&str>) -> Failure {
         // An answer that cannot be used has an `error` line, a `result` without an error, and exit code 0.
         return answer(end.told.error.as_deref());
     };
+    // Some versions (0.47) keep the reason for stderr.
+    let reason = (plain(message) == UNKNOWN).then(|| reported(end.stderr)).flatten();
+    let message = reason.as_deref().unwrap_or(message);
     let status = status_in(message).or_else(|| status_of_exit(end.code));
     match status {
         Some(status) => by_status(status, message),
@@ -76,6 +79,20 @@ fn answer(error: Option<&str>) -> Failure {
     Failure::new(Phase::Response, code, message)
         .hint("the CLI has tried several times already; try again later, or another model")
         .retryable()
+}
+
+/// What the CLI says where it knows more than it says.
+const UNKNOWN: &str = "An unknown error occurred.";
+/// How the line on stderr begins that has the reason, behind the path of a report.
+const REPORT: &str = "Error when talking to Gemini API";
+
+/// The reason that stands on stderr: `… available at: PATH.json TypeError: terminated`.
+fn reported(stderr: &str) -> Option<String> {
+    let clean = without_colour(stderr);
+    let line = clean.lines().rfind(|line| line.starts_with(REPORT))?;
+    let (_, error) = line.split_once(".json ")?;
+    let (_, reason) = error.split_once("Error: ")?;
+    Some(reason.trim_end().to_owned()).filter(|reason| !reason.is_empty())
 }
 
 /// What Node says of a connection that broke, somewhere in a message.
@@ -260,7 +277,7 @@ const NOISE: [&str; 13] = [
     "Usage: ",
     "Experiments loaded",
     "Skill ",
-    "Error when talking to Gemini API",
+    REPORT,
     "Please fix the configuration",
 ];
 

@@ -35,7 +35,7 @@ loose_object! {
 #[derive(Debug, Default)]
 pub struct Fusion {
     /// Calls that have begun in the stream: true where they have ended there.
-    calls: HashMap<String, bool>,
+    calls: HashMap<String, Shown>,
     /// Calls that the session file has told of.
     completed: HashSet<String>,
     /// What was told of each recorded answer: how many thoughts, and which tokens.
@@ -97,7 +97,8 @@ impl Fusion {
 
     /// True where the stream has shown what the session file does not have yet.
     pub fn is_behind(&self) -> bool {
-        let ended = |(id, ended): (&String, &bool)| *ended && !self.completed.contains(id);
+        let ended =
+            |(id, shown): (&String, &Shown)| *shown == Shown::Ended && !self.completed.contains(id);
         let unheard = |turn: &Turn| {
             let shown = plain(&turn.text);
             let heard = |kept: &String| !kept.is_empty() && shown.ends_with(kept.as_str());
@@ -111,13 +112,13 @@ impl Fusion {
         match &event.kind {
             EventKind::TextGrew { part: Part::Text, text, .. } => self.grew(&text.to_str()),
             EventKind::ToolStarted { id, .. } => {
-                self.calls.insert(id.to_string(), false);
+                self.calls.insert(id.to_string(), Shown::Begun);
                 if self.turns.back().is_none_or(|turn| turn.closed) {
                     self.grew("");
                 }
             }
-            EventKind::ToolEnded { id, .. } => {
-                self.calls.insert(id.to_string(), true);
+            EventKind::ToolEnded { id, status, .. } => {
+                self.calls.insert(id.to_string(), Shown::ended(*status));
                 self.close();
             }
             _ => {}
@@ -163,7 +164,7 @@ impl Fusion {
         let EventKind::MessageRecorded { message, .. } = &event.kind else { return false };
         message.blocks().iter().any(|block| match block {
             Block::ToolResult { tool_use_id, .. } => {
-                self.calls.get(tool_use_id.to_str().as_ref()) == Some(&false)
+                self.calls.get(tool_use_id.to_str().as_ref()) == Some(&Shown::Begun)
             }
             _ => false,
         })
@@ -347,8 +348,10 @@ impl Fusion {
             // A disk that is full, for one.
             return Some(format!("the session file has nothing of this run: {what} are missing"));
         }
-        let ended =
-            self.calls.iter().filter(|(id, ended)| **ended && !self.completed.contains(*id));
+        let ended = self
+            .calls
+            .iter()
+            .filter(|(id, shown)| **shown == Shown::Ended && !self.completed.contains(*id));
         let mut ids: Vec<&str> = ended.map(|(id, _)| id.as_str()).collect();
         ids.sort_unstable();
         (!ids.is_empty()).then(|| {
@@ -358,8 +361,10 @@ impl Fusion {
 
     /// The calls that began and never ended.
     pub fn open_calls(&self) -> Vec<String> {
-        let open =
-            self.calls.iter().filter(|(id, ended)| !**ended && !self.completed.contains(*id));
+        let open = self
+            .calls
+            .iter()
+            .filter(|(id, shown)| **shown == Shown::Begun && !self.completed.contains(*id));
         let mut open: Vec<String> = open.map(|(id, _)| id.clone()).collect();
         open.sort_unstable();
         open
@@ -372,6 +377,22 @@ impl Fusion {
         let mut messages = self.messages.clone();
         messages.extend(self.assembly.messages(!asked && !answered));
         messages
+    }
+}
+
+/// What the stream has shown of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Begun,
+    /// The session file will have what came of it.
+    Ended,
+    /// Somebody said no, or stop: there may be nothing to write down.
+    Cancelled,
+}
+
+impl Shown {
+    fn ended(status: Status) -> Self {
+        if status == Status::Cancelled { Self::Cancelled } else { Self::Ended }
     }
 }
 

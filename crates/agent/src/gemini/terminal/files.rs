@@ -55,6 +55,12 @@ impl Files {
         self.arm();
     }
 
+    /// For somebody who has read the file up to a place.
+    pub(super) fn go_on(&mut self, place: Follow) {
+        self.follow = Some(place);
+        self.arm();
+    }
+
     /// Goes on with what is there of a session whose id is known, where its file is found.
     pub(super) fn resume_known(&mut self) {
         if let Some(file) = self.id.as_deref().and_then(|id| by_id(&self.gemini, id)) {

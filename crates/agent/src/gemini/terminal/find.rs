@@ -1,6 +1,7 @@
 //! Agents that run already: those that Pollux has started, and those that somebody else has.
 
 use super::super::screen::read;
+use super::super::transcript::follow::Follow;
 use super::files::{Files, in_which};
 use super::listens::Listens;
 use super::live::Live;
@@ -86,14 +87,37 @@ impl Found {
 
     /// The same over a connection that is there.
     pub async fn watch_on(&self, server: &Server, home: &Path) -> Result<Live, Failure> {
-        let pane = Pane::find(server, &self.pane).await?;
+        let (mut files, key) = self.files(home)?;
+        files.resume_known();
+        self.work(server, files, key).await
+    }
+
+    /// The same for somebody who has read its session file already, and gives the place where they are: from there on
+    /// all is told. Without a place all that its file has is told.
+    pub async fn watch_from(
+        &self,
+        server: &Server,
+        home: &Path,
+        place: Option<Follow>,
+    ) -> Result<Live, Failure> {
+        let (mut files, key) = self.files(home)?;
+        if let Some(place) = place {
+            files.go_on(place);
+        }
+        self.work(server, files, key).await
+    }
+
+    fn files(&self, home: &Path) -> Result<(Files, String), Failure> {
         let gemini = self.gemini.clone().unwrap_or_else(|| home.join(".gemini"));
         let key = self.key.clone().ok_or_else(|| {
             Failure::new(Phase::Find, "not_adopted", "nobody has given this agent a name")
         })?;
         let id = Some(key.clone()).filter(|key| !key.starts_with("new-"));
-        let mut files = Files::new(gemini, &self.cwd, id);
-        files.resume_known();
+        Ok((Files::new(gemini, &self.cwd, id), key))
+    }
+
+    async fn work(&self, server: &Server, files: Files, key: String) -> Result<Live, Failure> {
+        let pane = Pane::find(server, &self.pane).await?;
         Work::start(pane, Begun { key, files, listens: Listens::default(), typed: None }, None)
             .await
     }

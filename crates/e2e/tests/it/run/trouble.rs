@@ -89,8 +89,9 @@ async fn no_more_turns_than_allowed_do_any_work() {
     }
 }
 
-/// The script has three turns with a tool and a last word. What the model is told says which tools have run; a request
-/// that was on its way when the CLI was asked to stop may still reach it, and nothing comes of it.
+/// The script has three turns with a tool and a last word. What the model is told says which tools have run. A CLI that
+/// takes settings of ours (before 0.60) counts before it asks. One that does not is asked to stop: a request that was on
+/// its way by then may still reach the model, and nothing comes of it.
 async fn at_most(turns: usize, cli: &Cli) {
     let stage = Stage::with(cli, "chain").await.unwrap();
     let prompt = pollux_e2e::script("chain").unwrap().trial().unwrap().prompt.clone();
@@ -103,7 +104,9 @@ async fn at_most(turns: usize, cli: &Cli) {
     });
     assert_eq!(ended.count(), turns, "{}: each turn has one tool", cli.version());
     let asked = stage.rehearsal().journal().turns().len();
-    assert!((turns..=turns + 1).contains(&asked), "{}: asked {asked} times", cli.version());
+    let counts = Version::read(cli.version()).unwrap() < Version::new(0, 60, 0);
+    let most = if counts { turns } else { turns + 1 };
+    assert!((turns..=most).contains(&asked), "{}: asked {asked} times", cli.version());
     assert_eq!(processes::of(&stage), [0; 0]);
     stage.close().await;
 }

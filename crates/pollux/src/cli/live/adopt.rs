@@ -1,10 +1,11 @@
 //! `pollux adopt`: an agent that somebody runs already.
 
-use super::{known, trouble};
+use super::{known, tell};
+use crate::client::Client;
 use crate::config::Config;
+use crate::daemon::hub::terminal::named;
 use crate::report;
 use crate::trouble::Trouble;
-use pollux_agent::gemini::terminal::{Found, adoptable};
 use pollux_agent::terminal::Socket;
 use std::io::Write;
 use std::process::ExitCode;
@@ -22,37 +23,21 @@ pub(crate) struct Adopt {
 impl Adopt {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let socket = Socket::named(&self.socket);
-        let mut found = adoptable(&socket).await.map_err(trouble)?;
         if let Some(pane) = &self.pane {
             let known = known(config).await?;
             if known.iter().any(|known| known.socket == socket && known.pane == *pane) {
                 let message = format!("the agent in {pane} has a name already");
                 return Err(Trouble::refused("adopted_already", message).into());
             }
-            found.retain(|found| found.pane == *pane);
         }
-        let mut found = match found.len() {
-            1 => found.remove(0),
-            0 => {
-                let message = "no agent was found in your tmux".to_owned();
-                let hint = "run `gemini` in a pane of tmux, or `pollux new`";
-                return Err(Trouble::refused("no_agent", message).hint(hint).into());
-            }
-            _ => return Err(several(&found)),
-        };
         let home = config.gemini.parent().unwrap_or(&config.gemini);
-        found.adopt(home).await.map_err(trouble)?;
+        let found = named(&socket, self.pane.as_deref(), home).await?;
+        if let Some(client) = Client::running(config).await? {
+            tell(&client, &found).await?;
+        }
         let mut out = report::out();
         writeln!(out, "{}", found.key.unwrap_or_default())?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn several(found: &[Found]) -> anyhow::Error {
-    let panes: Vec<String> =
-        found.iter().map(|found| format!("{} ({})", found.pane, found.cwd.display())).collect();
-    let message = "there is more than one agent in your tmux".to_owned();
-    let hint = format!("name one of the panes: {}", panes.join(", "));
-    Trouble::refused("several_agents", message).hint(hint).into()
 }

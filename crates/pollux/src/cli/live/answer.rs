@@ -2,9 +2,13 @@
 
 use super::send::{come_to_rest, exit};
 use super::tell::{Format, Teller, question};
-use super::{find, join, order, trouble};
+use super::{daemon, done, find, join, only_in_terminals, order, trouble};
+use crate::cli::complete::ids;
+use crate::cli::session::answer::{self, Given};
+use crate::cli::session::change::Tell;
 use crate::config::Config;
 use crate::trouble::Trouble;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::screen::read;
 use pollux_agent::terminal::{Emulator, Pane, Server};
 use std::process::ExitCode;
@@ -14,33 +18,44 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:\n  pollux answer 6c4f\n  pollux answer 6c4f allow --wait\n  \
     pollux answer 6c4f \"No, suggest changes\" --reason \"use the other table\"")]
 pub(crate) struct Answer {
-    /// The session's id, or the beginning of it
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// What it offers, or the beginning of it; `allow`, `always`, `deny` whatever it calls them
+    /// What it offers, or the beginning of it; its number; `allow`, `always`, `deny` whatever it calls them
     choice: Option<String>,
+    /// The question, where there are several
+    #[arg(long, value_name = "ID")]
+    question: Option<String>,
     /// What the agent is told with it
     #[arg(long)]
     reason: Option<String>,
-    /// Wait until the agent is done or asks something else, and print what it said
-    #[arg(long, short)]
-    wait: bool,
-    /// What to print while waiting
-    #[arg(long, short, value_enum, default_value_t = Format::Text, hide_default_value = true)]
-    output: Format,
+    /// What to print while waiting for an agent in a terminal
+    #[arg(long, short, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    tell: Tell,
 }
 
 impl Answer {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(client) = daemon(&self.id, self.output.is_some(), config).await? {
+            only_in_terminals(&[("--output", self.output.is_some())])?;
+            let (session, choice, reason) = (self.id, self.choice, self.reason);
+            let (question, tell) = (self.question, self.tell);
+            let given = Given { session, choice, question, reason, tell };
+            return answer::run(&client, given).await;
+        }
         let Some(choice) = self.choice else { return show(&self.id, config).await };
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
         let mut early = Vec::new();
-        let answered = orders.answer(None, choice, self.reason);
+        let answered = orders.answer(self.question, choice, self.reason);
         order(&mut live, answered, |event| early.push(event)).await?;
-        if !self.wait {
+        done(self.tell.json)?;
+        if !self.tell.wait {
             return Ok(ExitCode::SUCCESS);
         }
-        let mut teller = Teller::new(self.output);
+        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
         // What was asked before the answer was given is answered.
         let given = early.iter().position(|event| {
             matches!(event.kind, pollux_agent::model::EventKind::Answered { .. })

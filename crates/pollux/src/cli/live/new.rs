@@ -1,15 +1,18 @@
-//! `pollux new`: the agent in a terminal of its own.
+//! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
+use super::send::{come_to_rest, exit};
 use super::tell::{Format, Teller};
-use super::{attach, trouble};
+use super::{attach, only_in_terminals, tell, trouble};
+use crate::api::{Begin, Driver};
 use crate::cli::run::{self, prompt, resume::Kept};
+use crate::cli::session::change::{self, Tell};
+use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
 use pollux_agent::model::{EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,20 +20,24 @@ use std::time::Duration;
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
 
-/// Start the agent in a terminal: a window of tmux, which stays when this command has ended
+/// Begin a session, or go on with one; prints its id
 ///
-/// Prints the session's id when the agent is ready, works, or asks something.
+/// The agent runs in a window of tmux, which stays when this command has ended. With `--driver acp` or `--driver headless` it
+/// is the daemon's, and has no window.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  id=$(pollux new --mode auto-edit)\n  pollux send $id \"now the tests\" --wait\n  \
-    pollux attach $id"
+    pollux attach $id\n  pollux new --driver acp \"fix the tests\" --wait"
 )]
 pub(crate) struct New {
     /// A prompt to begin with
     prompt: Option<String>,
+    /// How the agent is driven: terminal, unless you say otherwise
+    #[arg(long)]
+    driver: Option<Driver>,
     /// What the agent may do without asking: default, auto-edit, yolo, plan
-    #[arg(long, default_value = "default", value_parser = run::mode, hide_default_value = true)]
-    mode: Mode,
+    #[arg(long, value_parser = run::mode)]
+    mode: Option<Mode>,
     /// The model
     #[arg(long, short)]
     model: Option<String>,
@@ -67,6 +74,8 @@ pub(crate) struct New {
     /// Go on telling what happens, until the agent has ended
     #[arg(long, short, value_enum)]
     output: Option<Format>,
+    #[command(flatten)]
+    tell: Tell,
 }
 
 pub(super) fn size(text: &str) -> Result<Size, String> {
@@ -75,6 +84,9 @@ pub(super) fn size(text: &str) -> Result<Size, String> {
 
 impl New {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(driver @ (Driver::Acp | Driver::Headless)) = self.driver {
+            return self.over_daemon(driver, config).await;
+        }
         let mut config = config.clone();
         if let Some((_, home)) = self.env.iter().find(|(name, _)| name == "GEMINI_CLI_HOME") {
             config.gemini = Path::new(home).join(".gemini");
@@ -82,6 +94,9 @@ impl New {
         let mut live = self.start(&config).await?;
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
         let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        if let Some(client) = Client::running(&config).await? {
+            tell(&client, &super::find(&key, &config).await?).await?;
+        }
         if let Some(format) = self.output {
             if format == Format::Text {
                 report::note(&format!("session {key}"));
@@ -91,14 +106,47 @@ impl New {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        let mut out = report::out();
-        writeln!(out, "{key}")?;
-        out.flush()?;
-        drop(out);
+        if self.tell.json {
+            report::json(&serde_json::json!({ "id": key }))?;
+        } else {
+            report::text(&format!("{key}\n"))?;
+        }
         if self.attach {
             return attach::to(&super::find(&key, &config).await?);
         }
+        if self.tell.wait && self.prompt.is_some() {
+            return Ok(exit(come_to_rest(&mut live, &mut teller).await?));
+        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    async fn over_daemon(self, driver: Driver, config: &Config) -> anyhow::Result<ExitCode> {
+        only_in_terminals(&[
+            ("--include", !self.include.is_empty()),
+            ("--session-id", self.session_id.is_some()),
+            ("--env", !self.env.is_empty()),
+            ("--extra-arg", !self.extra_arg.is_empty()),
+            ("--agent-path", self.agent_path.is_some()),
+            ("--size", self.size.is_some()),
+            ("--login-shell", self.login_shell),
+            ("--attach", self.attach),
+            ("--output", self.output.is_some()),
+        ])?;
+        let client = Client::connect(config).await?;
+        let resume = match &self.resume {
+            Some(id) => Some(client.session(id).await?.id),
+            None => None,
+        };
+        let begin = Begin {
+            client_id: Some(uuid::Uuid::new_v4().to_string()),
+            cwd: self.cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd)),
+            driver: Some(driver),
+            mode: self.mode,
+            model: self.model,
+            resume,
+            prompt: self.prompt,
+        };
+        change::begin(&client, &begin, self.tell).await
     }
 
     async fn start(&self, config: &Config) -> anyhow::Result<Live> {
@@ -108,8 +156,11 @@ impl New {
         let cache = config.cache.join("agents.json");
         let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
         let home = config.gemini.parent().unwrap_or(&config.gemini);
-        let mut start =
-            Start::new().socket(config.tmux.clone()).home(home).cwd(&cwd).mode(self.mode);
+        let mut start = Start::new()
+            .socket(config.tmux.clone())
+            .home(home)
+            .cwd(&cwd)
+            .mode(self.mode.unwrap_or_default());
         for (name, value) in &self.env {
             start = start.env(name, value);
         }
@@ -170,7 +221,7 @@ async fn ready(
         Err(_) => report::warn("the agent is not ready after a minute: look with `pollux screen`"),
     }
     if let Some(question) = asked.filter(|_| !tell) {
-        super::tell::question(&question);
+        tell::question(&question);
     }
     let all = all(&config.tmux).await.map_err(trouble)?;
     let found = all.into_iter().find(|found| found.pane == live.pane().id());

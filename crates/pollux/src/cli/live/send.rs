@@ -1,26 +1,31 @@
-//! `pollux send`: words for an agent in a terminal.
+//! `pollux send`: words for an agent.
 
 use super::tell::{Format, Rest, Teller};
-use super::{join, order};
+use super::{daemon, done, join, only_in_terminals, order};
+use crate::cli::complete::ids;
 use crate::cli::run::prompt;
+use crate::cli::session::change::{self, Tell};
 use crate::config::Config;
 use crate::report;
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::{Busy, Live, Words};
 use pollux_agent::model::StopReason;
+use pollux_agent::session::Command;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Send a prompt, or one of the CLI's own commands, to an agent in a terminal
+/// Send a prompt; while the agent works it waits its turn
 ///
-/// Done when the agent has taken it. What begins like a command of the CLI (`/compress`) is one, and what begins with `!` is
-/// for the shell; `--literal` sends anything to the model as it is.
+/// In a terminal, what begins like a command of the CLI (`/compress`) is one, and what begins with `!` is for the shell;
+/// `--literal` sends anything to the model as it is.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed, 3 the agent asks something (--wait)."
+    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone."
 )]
 pub(crate) struct Send {
-    /// The session's id, or the beginning of it
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// What to send; `-`, or nothing, stands for stdin
     text: Option<String>,
@@ -31,14 +36,13 @@ pub(crate) struct Send {
     #[arg(long, value_name = "FILE")]
     attach: Vec<PathBuf>,
     /// What becomes of it while the agent works
-    #[arg(long, value_enum, default_value_t = While::Wait, hide_default_value = true)]
-    busy: While,
-    /// Wait until the agent is done or asks something, and print what it said
-    #[arg(long, short)]
-    wait: bool,
-    /// What to print while waiting
-    #[arg(long, short, value_enum, default_value_t = Format::Text, hide_default_value = true)]
-    output: Format,
+    #[arg(long, value_enum)]
+    busy: Option<While>,
+    /// What to print while waiting for an agent in a terminal
+    #[arg(long, short, value_enum)]
+    output: Option<Format>,
+    #[command(flatten)]
+    tell: Tell,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -54,13 +58,27 @@ enum While {
 impl Send {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let text = prompt::read(self.text.as_deref())?;
+        let directly = self.literal
+            || self.output.is_some()
+            || matches!(self.busy, Some(While::Queue | While::Refuse))
+            || !self.attach.is_empty();
+        if let Some(client) = daemon(&self.id, directly, config).await? {
+            only_in_terminals(&[
+                ("--literal", self.literal),
+                ("--attach", !self.attach.is_empty()),
+                ("--busy", self.busy.is_some()),
+                ("--output", self.output.is_some()),
+            ])?;
+            let command = Command::prompt(text);
+            return change::order(&client, &self.id, command, self.tell).await;
+        }
         let words = if self.literal { Words::Prompt(text) } else { Words::typed(&text) };
         let files = self.attach.iter().map(|file| prompt::attached(&config.cwd.join(file)));
         let files = files.collect::<anyhow::Result<Vec<_>>>()?;
         let busy = match self.busy {
-            While::Wait => Busy::Wait,
-            While::Queue => Busy::Queue,
-            While::Refuse => Busy::Refuse,
+            None | Some(While::Wait) => Busy::Wait,
+            Some(While::Queue) => Busy::Queue,
+            Some(While::Refuse) => Busy::Refuse,
         };
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
@@ -68,10 +86,11 @@ impl Send {
         let mut early = Vec::new();
         let sent = orders.send(words, files, busy);
         order(&mut live, sent, |event| early.push(event)).await?;
-        if !self.wait || !is_prompt {
+        done(self.tell.json)?;
+        if !self.tell.wait || !is_prompt {
             return Ok(ExitCode::SUCCESS);
         }
-        let mut teller = Teller::new(self.output);
+        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
         let mut rest = None;
         for event in early {
             rest = teller.event(&event)?.or(rest);
@@ -102,11 +121,11 @@ pub(super) fn exit(rest: Rest) -> ExitCode {
         Rest::Done(_) => ExitCode::from(2),
         Rest::Asked => {
             report::quiet("it waits for an answer: `pollux answer`");
-            ExitCode::from(3)
+            ExitCode::from(10)
         }
         Rest::Exited => {
             report::quiet("the agent has ended");
-            ExitCode::from(2)
+            ExitCode::from(11)
         }
     }
 }

@@ -1,23 +1,35 @@
-//! `pollux stop`: the end of an agent in a terminal.
+//! `pollux stop`: the end of an agent.
 
-use super::{find, order, trouble};
+use super::{daemon, done, find, order, trouble};
+use crate::cli::complete::ids;
+use crate::cli::session::change::{self, Tell};
 use crate::config::Config;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::Found;
+use pollux_agent::session::Command;
 use pollux_agent::terminal::{Pane, Server};
 use std::process::ExitCode;
 
-/// End an agent in a terminal: as a person would, and for good where it does not listen
+/// End an agent; what was said stays
 #[derive(Debug, clap::Args)]
 pub(crate) struct Stop {
-    /// The session's id, or the beginning of it
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
+    /// One object
+    #[arg(long)]
+    json: bool,
 }
 
 impl Stop {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(client) = daemon(&self.id, false, config).await? {
+            return change::order(&client, &self.id, Command::Stop, Tell::now(self.json)).await;
+        }
         let found = find(&self.id, config).await?;
         if found.dead {
             remove(&found).await?;
+            done(self.json)?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut live = super::join(&self.id, config).await?;
@@ -30,6 +42,7 @@ impl Stop {
         {
             remove(&left).await?;
         }
+        done(self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }

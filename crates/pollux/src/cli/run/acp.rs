@@ -72,6 +72,11 @@ pub(super) fn policy(args: &Run) -> anyhow::Result<Policy> {
         // Who can ask nobody is as careful as a headless run, which only reads.
         (None, false) => Permission::Deny,
     });
+    if args.permission.is_none() && asked == Permission::Deny && args.output == Format::Text {
+        report::quiet(
+            "nobody can be asked: what needs a yes is denied; `--permission auto` or `--rules FILE` lets it act",
+        );
+    }
     match asked {
         Permission::Ask if !report::can_ask() => {
             let message = "`--permission ask` needs a terminal: there is nobody to ask".to_owned();
@@ -158,6 +163,9 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
     let Here { args, cwd, config } = here;
     let mut config = config.clone();
     let mut order = Gemini::new().cwd(cwd).policy(policy).mode(args.mode);
+    if let Some(turns) = args.max_turns {
+        order = order.max_turns(turns);
+    }
     for (name, value) in &args.env {
         order = order.env(name, value);
         // The home of the agent is where its sessions are.

@@ -11,7 +11,7 @@ use pollux_agent::model::{
     Text, Usage,
 };
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -33,7 +33,8 @@ pub(super) struct Words {
     open: Option<bool>,
     /// Tools have ended since: what comes next is another answer.
     apart: bool,
-    started: HashSet<String>,
+    /// The calls that were told of, each with how it was said to have ended.
+    calls: HashMap<String, Option<String>>,
 }
 
 /// What `-o json` prints.
@@ -138,15 +139,18 @@ impl Words {
                 self.aside(&format!("∴ {}", cut(&text.to_str())))?;
             }
             EventKind::ToolStarted { id, name, meaning, .. } => {
-                self.started.insert(id.to_string());
+                self.calls.insert(id.to_string(), None);
                 let about = meaning.as_deref().map(headline).unwrap_or_default();
                 self.aside(&format!("▸ {} {}", clean(&name.to_str()), cut(&about)))?;
             }
             EventKind::ToolEnded { id, status, meaning, error, changed, .. } => {
                 self.apart = true;
-                let first = self.started.remove(id.to_str().as_ref());
                 let news = ended(*status, meaning.as_deref(), error.as_ref());
-                if (first && *status != Status::Success) || *changed {
+                let told = self.calls.entry(id.to_string()).or_default();
+                // A success is told when all of it is known; what was told is not told again.
+                let whole = *changed || *status != Status::Success;
+                if whole && told.as_ref() != Some(&news) {
+                    *told = Some(news.clone());
                     self.aside(&format!("  {news}"))?;
                 }
             }
@@ -200,9 +204,13 @@ impl Words {
     fn end(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
         self.end_line()?;
         if outcome.error.is_none() {
-            let tokens = human::short(outcome.usage.total_tokens);
             let id = outcome.session_id.as_deref().unwrap_or("none");
-            report::quiet(&format!("· {tokens} tokens · session {id}"));
+            // An agent that does not count says nothing of tokens.
+            let tokens = match outcome.usage.total_tokens {
+                0 => String::new(),
+                tokens => format!("{} tokens · ", human::short(tokens)),
+            };
+            report::quiet(&format!("· {tokens}session {id}"));
         }
         Ok(())
     }

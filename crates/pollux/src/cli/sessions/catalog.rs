@@ -124,7 +124,7 @@ fn tell(problems: &[Problem]) {
 }
 
 /// One index for each home, so that several do not drive each other out.
-fn index_path(config: &Config) -> PathBuf {
+pub(in crate::cli) fn index_path(config: &Config) -> PathBuf {
     let home = store::project_hash(&config.gemini);
     config.cache.join(format!("sessions-{}.index", home.get(..16).unwrap_or(&home)))
 }

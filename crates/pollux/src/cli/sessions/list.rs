@@ -171,7 +171,7 @@ fn home_shortened(project: &str) -> String {
 
 fn footer(sessions: &[&Session], all: usize) {
     if sessions.len() < all {
-        report::note(&format!("… and {} more: `--limit N`, or `--all`", all - sessions.len()));
+        report::note(&format!("… and {} more: `--limit N`", all - sessions.len()));
     }
     let endangered = sessions.iter().filter(|session| session.risk.is_some()).count();
     if endangered > 0 {

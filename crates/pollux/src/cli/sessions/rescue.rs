@@ -20,10 +20,10 @@ use std::process::ExitCode;
     Example:\n  pollux sessions rescue --all --yes"
 )]
 pub(crate) struct Rescue {
-    /// The session to save: its id, the beginning of it, or `latest`
-    #[arg(value_name = "ID", required_unless_present = "all")]
+    /// The session to save: its id, the beginning of it, or `latest`; without one, all that are at risk
+    #[arg(value_name = "ID")]
     session: Option<String>,
-    /// All sessions at risk
+    /// All sessions at risk, as without an ID
     #[arg(long, conflicts_with = "session")]
     all: bool,
     /// Do not ask

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How wide the longest bar is.
-const BAR: u64 = 20;
+const BAR: u64 = 12;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -271,7 +271,7 @@ fn token_table(name: &'static str, report: &Report) -> Table {
         ("total", Align::Right),
         ("", Align::Spare),
     ])
-    .less_needed(&["tool", "thoughts", "cached", "answers", "sessions"]);
+    .less_needed(&["answers", "sessions", "", "tool", "thoughts", "cached"]);
     let largest = report.rows.iter().map(|keyed| keyed.row.size()).max().unwrap_or(0);
     for keyed in &report.rows {
         table.row(token_row(&keyed.key, &keyed.row, largest, Style::new()));

@@ -291,7 +291,8 @@ impl Live {
             model: messages.iter().rev().find_map(|message| message.model.clone()),
             messages,
             stop_reason: Some(stop_reason),
-            turns: self.translator.told().turns,
+            // A model that was asked and said nothing has had its turn.
+            turns: self.translator.told().turns.max(1),
             error,
         };
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);

@@ -14,6 +14,7 @@ use crate::model::{
 use crate::process::Child;
 use std::process::ExitStatus;
 use std::time::Duration;
+use tempfile::NamedTempFile;
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::process::ChildStdout;
 use tokio::sync::mpsc::Sender;
@@ -39,6 +40,8 @@ pub(super) struct Work {
     pub(super) max_turns: Option<u64>,
     pub(super) grace: Duration,
     pub(super) streams: bool,
+    /// Lives as long as the CLI, which reads it.
+    pub(super) _settings: Option<NamedTempFile>,
 }
 
 /// What was read so far.
@@ -246,7 +249,8 @@ impl Work {
             model: messages.iter().rev().find_map(|message| message.model.clone()),
             messages,
             stop_reason,
-            turns: read.translator.told().turns,
+            // A model that was asked and said nothing has had its turn.
+            turns: read.translator.told().turns.max(u64::from(begun)),
             error,
         }
     }

@@ -1,0 +1,507 @@
+//! The rules themselves.
+
+use super::command::{By, Command, Done, Effect, Order, Outcome, Reply, Request, Verdict};
+use super::keys::wrong;
+use super::known::Known;
+use super::questions::{Open, Questions};
+use super::queue::{Queue, Queued};
+use crate::model::{
+    Answer, Event, EventKind, Level, Mode, SessionChange, SessionStatus, Source, StopReason, Text,
+};
+use jiff::{SignedDuration, Timestamp};
+
+/// A mode that has ended and could not be taken back is taken back again after so long.
+const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
+
+/// What a session may do, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How long `yolo` lasts that was given from another device.
+    pub yolo: SignedDuration,
+    /// How long a working agent may be silent before that is said.
+    pub stall: SignedDuration,
+    /// How many prompts may wait.
+    pub queue: usize,
+    /// How long one prompt may be, in bytes.
+    pub prompt: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            yolo: SignedDuration::from_hours(1),
+            stall: SignedDuration::from_secs(90),
+            queue: 32,
+            prompt: 1 << 20,
+        }
+    }
+}
+
+/// The state of a live session, and its rules.
+#[derive(Debug, Clone)]
+pub struct Session {
+    limits: Limits,
+    status: SessionStatus,
+    mode: Mode,
+    /// The mode that was asked for last.
+    wanted: Mode,
+    /// When the mode ends, and which one comes back.
+    until: Option<(Timestamp, Mode)>,
+    model: Option<String>,
+    questions: Questions,
+    queue: Queue,
+    /// The prompt that was handed to the agent, until the agent says that it works on it.
+    sending: Option<Queued>,
+    known: Known,
+    heard_at: Timestamp,
+    stalled: bool,
+}
+
+/// What is to be seen of a session.
+#[derive(Debug, Clone)]
+pub struct State<'s> {
+    /// What the agent does.
+    pub status: SessionStatus,
+    /// What it may do without asking.
+    pub mode: Mode,
+    /// Until when it may, where that ends.
+    pub mode_until: Option<Timestamp>,
+    /// The model, where one was asked for.
+    pub model: Option<&'s str>,
+    /// The questions that are open.
+    pub open: &'s [Open],
+    /// The prompts that wait.
+    pub queue: &'s [Queued],
+    /// True where they wait for somebody to go on.
+    pub held: bool,
+    /// The prompt that was handed to the agent, until the agent says that it works on it.
+    pub sending: Option<&'s Queued>,
+    /// Since when nothing was heard of an agent that works, where that is too long.
+    pub stalled_since: Option<Timestamp>,
+}
+
+impl Session {
+    /// A session whose agent is being started.
+    pub fn new(limits: Limits, mode: Mode, now: Timestamp) -> Self {
+        Self {
+            limits,
+            status: SessionStatus::Starting,
+            mode,
+            wanted: mode,
+            until: None,
+            model: None,
+            questions: Questions::default(),
+            queue: Queue::default(),
+            sending: None,
+            known: Known::default(),
+            heard_at: now,
+            stalled: false,
+        }
+    }
+
+    /// The agent waits for a prompt. For drivers that do not say so themselves.
+    pub fn ready(&mut self) {
+        self.status = SessionStatus::Idle;
+    }
+
+    /// The agent is there now: what waits is sent, unless somebody is to say so first.
+    pub fn go_on(&mut self) -> Vec<Effect> {
+        self.next()
+    }
+
+    /// The agent is gone, and its end was recorded before.
+    pub fn ended(&mut self) {
+        self.status = SessionStatus::Exited;
+    }
+
+    /// What was known of a session before Pollux was started again. What waits is held: nobody is watching yet.
+    #[must_use]
+    pub fn with(mut self, queue: Vec<Queued>, known: Known) -> Self {
+        self.queue = Queue { held: !queue.is_empty(), waiting: queue };
+        self.known = known;
+        self
+    }
+
+    /// An agent that has outlived Pollux may still be in a mode that was given for a while: it ends when it would have.
+    #[must_use]
+    pub fn ending(mut self, mode: Mode, until: Timestamp) -> Self {
+        (self.mode, self.wanted) = (mode, mode);
+        self.until = Some((until, Mode::Default));
+        self
+    }
+
+    /// The model that was asked for.
+    #[must_use]
+    pub fn model(mut self, model: Option<String>) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// What is to be seen of it.
+    pub fn state(&self) -> State<'_> {
+        State {
+            status: self.status,
+            mode: self.mode,
+            mode_until: self.until.map(|(until, _)| until),
+            model: self.model.as_deref(),
+            open: &self.questions.open,
+            queue: &self.queue.waiting,
+            held: self.queue.held,
+            sending: self.sending.as_ref(),
+            stalled_since: self.stalled.then_some(self.heard_at),
+        }
+    }
+
+    /// Decides a command.
+    pub fn command(&mut self, request: &Request, now: Timestamp) -> Verdict {
+        match self.known.get(&request.id) {
+            Some((command, reply)) if *command == request.command => {
+                return Verdict { reply: reply.clone(), effects: Vec::new() };
+            }
+            Some(_) => {
+                let why = format!("the id `{}` was used for another command", request.id);
+                return Verdict::refused("id_used", why, "make a new id for each command");
+            }
+            None => {}
+        }
+        let verdict = self.decide(request, now);
+        // What was refused may be right later: only what was done is not done again.
+        if matches!(verdict.reply, Reply::Done(_)) {
+            let reply = verdict.reply.clone();
+            self.known.remember(request.id.clone(), request.command.clone(), reply);
+        }
+        verdict
+    }
+
+    fn decide(&mut self, request: &Request, now: Timestamp) -> Verdict {
+        let of_queue = matches!(request.command, Command::Edit { .. } | Command::Cancel { .. });
+        if self.status == SessionStatus::Exited && !of_queue {
+            let hint = "resume it: `pollux new --resume ID`";
+            return Verdict::refused("exited", "the agent of this session is gone", hint);
+        }
+        match &request.command {
+            Command::Prompt { text, images } => self.prompt(request, text, images),
+            Command::Keys { text, keys } => match wrong(text.as_deref(), keys) {
+                Some(why) => {
+                    Verdict::refused("wrong_keys", why, "such as Enter, Escape, Up or C-c")
+                }
+                None => {
+                    let order = Order::Keys { text: text.clone(), keys: keys.clone() };
+                    Verdict::done(Done::Sent, vec![Effect::Order(order)])
+                }
+            },
+            Command::Answer { question_id, choice, reason, shown } => {
+                let order = Order::Answer {
+                    question_id: question_id.clone(),
+                    choice: choice.clone(),
+                    reason: reason.clone(),
+                };
+                self.answer(order, shown.as_deref(), &request.by)
+            }
+            Command::Interrupt => self.interrupt(),
+            Command::Mode { mode, seconds } => self.set_mode(*mode, *seconds, &request.by, now),
+            Command::Model { model } => set_model(model),
+            Command::Edit { queued, text } => match self.queue.find(queued) {
+                Some(waiting) => {
+                    text.clone_into(&mut waiting.text);
+                    Verdict::done(Done::Edited, Vec::new())
+                }
+                None => not_queued(queued),
+            },
+            Command::Cancel { queued } if self.queue.cancel(queued) => {
+                Verdict::done(Done::Cancelled, Vec::new())
+            }
+            Command::Cancel { queued } => not_queued(queued),
+            Command::Continue => {
+                self.queue.held = false;
+                let effects = self.next();
+                Verdict::done(Done::Sent, effects)
+            }
+            Command::Stop => Verdict::done(Done::Sent, vec![Effect::Order(Order::Stop)]),
+        }
+    }
+
+    fn prompt(&mut self, request: &Request, text: &str, images: &[String]) -> Verdict {
+        if text.trim().is_empty() && images.is_empty() {
+            return Verdict::refused("no_prompt", "there is no prompt", "say something");
+        }
+        if text.len() > self.limits.prompt {
+            let why = format!("a prompt may have {} bytes", self.limits.prompt);
+            return Verdict::refused("prompt_too_long", why, "put it into a file and name that");
+        }
+        let (id, by) = (request.id.clone(), request.by.name.clone());
+        let images = images.to_vec();
+        let queued = Queued { id: id.clone(), text: text.to_owned(), by, images };
+        if self.takes_prompts() && self.queue.waiting.is_empty() {
+            return Verdict::done(Done::Sent, self.begin(queued));
+        }
+        if self.queue.waiting.len() >= self.limits.queue {
+            let why = format!("{} prompts wait already", self.queue.waiting.len());
+            return Verdict::refused("queue_full", why, "take one back, or wait");
+        }
+        self.queue.waiting.push(queued);
+        let before = self.queue.waiting.len() - 1;
+        // Whoever sends one more prompt to an agent that does nothing wants the queue to go on.
+        let effects = if self.takes_prompts() {
+            self.queue.held = false;
+            self.next()
+        } else {
+            Vec::new()
+        };
+        Verdict::done(Done::Queued { id, before }, effects)
+    }
+
+    fn takes_prompts(&self) -> bool {
+        matches!(self.status, SessionStatus::Idle | SessionStatus::Error)
+    }
+
+    /// From now on it works: the agent will say so too, but the next command may be faster.
+    fn begin(&mut self, queued: Queued) -> Vec<Effect> {
+        self.status = SessionStatus::Working;
+        let (text, images) = (queued.text.clone(), queued.images.clone());
+        let order = Order::Prompt { text, images };
+        self.sending = Some(queued);
+        vec![Effect::Order(order)]
+    }
+
+    fn next(&mut self) -> Vec<Effect> {
+        if !self.takes_prompts() {
+            return Vec::new();
+        }
+        self.queue.next().map(|queued| self.begin(queued)).unwrap_or_default()
+    }
+
+    fn answer(&mut self, order: Order, shown: Option<&str>, by: &By) -> Verdict {
+        let Order::Answer { question_id, choice, .. } = &order else {
+            return Verdict::refused("no_answer", "this is no answer", "");
+        };
+        let settled = self.questions.outcome(question_id).cloned();
+        let Some(open) = self.questions.find(question_id) else {
+            if let Some(outcome) = settled {
+                return Verdict::done(Done::Answered { outcome, yours: false }, Vec::new());
+            }
+            let why = format!("there is no question `{question_id}`");
+            return Verdict::refused("unknown_question", why, "`pollux show` lists what is open");
+        };
+        if let Some(outcome) = &open.sent {
+            let answered = Done::Answered { outcome: outcome.clone(), yours: false };
+            return Verdict::done(answered, Vec::new());
+        }
+        if !open.question.options.iter().any(|option| option.id == **choice) {
+            let offered: Vec<String> =
+                open.question.options.iter().map(|option| option.id.to_string()).collect();
+            let why = format!("`{choice}` was not offered");
+            let hint = format!("one of: {}", offered.join(", "));
+            return Verdict::refused("unknown_choice", why, &hint);
+        }
+        if shown.is_some_and(|shown| shown != open.shown) {
+            let why = "the question is not the one that was shown";
+            return Verdict::refused("shown_differs", why, "look at it again, then answer");
+        }
+        let outcome = Outcome::Chosen { choice: choice.clone(), by: Some(by.name.clone()) };
+        open.sent = Some(outcome.clone());
+        let answered = Done::Answered { outcome, yours: true };
+        Verdict::done(answered, vec![Effect::Order(order)])
+    }
+
+    fn interrupt(&mut self) -> Verdict {
+        let works = matches!(self.status, SessionStatus::Working | SessionStatus::Waiting);
+        if !works {
+            return Verdict::refused("not_working", "there is no turn to stop", "");
+        }
+        self.queue.held = !self.queue.waiting.is_empty();
+        Verdict::done(Done::Sent, vec![Effect::Order(Order::Interrupt)])
+    }
+
+    fn set_mode(&mut self, mode: Mode, seconds: Option<u32>, by: &By, now: Timestamp) -> Verdict {
+        let asked = seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
+        let lasts = match (mode, by.remote) {
+            (Mode::Yolo, true) => Some(asked.map_or(self.limits.yolo, |a| a.min(self.limits.yolo))),
+            _ => asked,
+        };
+        // Yolo upon yolo does not become what comes back.
+        let back = match (self.mode, self.until) {
+            (_, Some((_, back))) => back,
+            (Mode::Yolo, None) => Mode::Default,
+            (mode, None) => mode,
+        };
+        self.until = lasts.map(|lasts| (now.saturating_add(lasts).unwrap_or(now), back));
+        self.wanted = mode;
+        Verdict::done(Done::Sent, vec![Effect::Order(Order::Mode(mode))])
+    }
+
+    /// Takes a fact in. What follows from it is to be done after it was recorded.
+    pub fn event(&mut self, event: &Event<'_>, now: Timestamp) -> Vec<Effect> {
+        self.heard_at = now;
+        self.stalled = false;
+        match &event.kind {
+            EventKind::SessionChanged(change) => {
+                if let Some(mode) = change.mode {
+                    self.mode_is(mode);
+                }
+                if let Some(model) = &change.model {
+                    self.model = Some(model.to_string());
+                }
+                match change.status {
+                    Some(status) => self.status_is(status),
+                    None => Vec::new(),
+                }
+            }
+            EventKind::TurnStarted { .. } => {
+                self.sending = None;
+                self.status_is(SessionStatus::Working)
+            }
+            EventKind::Asked(question) => {
+                self.questions.ask((**question).clone().into_owned());
+                self.status_is(SessionStatus::Waiting)
+            }
+            EventKind::Answered { question_id, answer } => {
+                self.questions.settle(&question_id.to_str(), answer);
+                let waits = self.status == SessionStatus::Waiting && self.questions.open.is_empty();
+                if waits { self.status_is(SessionStatus::Working) } else { Vec::new() }
+            }
+            EventKind::TurnEnded { stop_reason, .. } => {
+                let mut effects = self.unanswered();
+                self.sending = None;
+                if *stop_reason != StopReason::EndTurn {
+                    self.queue.held = !self.queue.waiting.is_empty();
+                }
+                effects.extend(self.status_is(SessionStatus::Idle));
+                effects
+            }
+            EventKind::SessionEnded { .. } => {
+                self.status = SessionStatus::Exited;
+                self.unanswered()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The agent is in another mode now, perhaps because somebody pressed a key in its terminal.
+    fn mode_is(&mut self, mode: Mode) {
+        if mode != self.wanted {
+            self.until = None;
+            self.wanted = mode;
+        }
+        self.mode = mode;
+    }
+
+    fn status_is(&mut self, status: SessionStatus) -> Vec<Effect> {
+        self.status = status;
+        if status == SessionStatus::Idle { self.next() } else { Vec::new() }
+    }
+
+    fn unanswered(&mut self) -> Vec<Effect> {
+        let answered = |id: String| {
+            let kind =
+                EventKind::Answered { question_id: Text::from(id), answer: Answer::Cancelled };
+            let event = Event::new(Source::Pollux, kind).derived("the turn ended");
+            Effect::Record(Box::new(event))
+        };
+        self.questions.drop_all().into_iter().map(answered).collect()
+    }
+
+    /// An order reached the agent. What follows from it is a fact now.
+    pub fn delivered(&mut self, order: &Order) -> Vec<Effect> {
+        let mut change = SessionChange::default();
+        match order {
+            Order::Mode(mode) if *mode != self.mode => {
+                self.mode_is(*mode);
+                change.mode = Some(*mode);
+            }
+            Order::Model(model) if self.model.as_ref() != Some(model) => {
+                self.model = Some(model.clone());
+                change.model = Some(Text::from(model.clone()));
+            }
+            _ => return Vec::new(),
+        }
+        vec![record(EventKind::SessionChanged(change))]
+    }
+
+    /// An order did not reach the agent. What it would have changed is as it was.
+    pub fn failed(&mut self, order: &Order, why: &str, now: Timestamp) -> Vec<Effect> {
+        let what = match order {
+            Order::Prompt { .. } => {
+                // Unless the agent has said what it does instead.
+                if self.status == SessionStatus::Working {
+                    self.status = SessionStatus::Idle;
+                }
+                // It is not lost: it waits until somebody says that it shall be tried again.
+                if let Some(sending) = self.sending.take() {
+                    self.queue.waiting.insert(0, sending);
+                }
+                self.queue.held = true;
+                "the prompt"
+            }
+            Order::Answer { question_id, .. } => {
+                if let Some(open) = self.questions.find(question_id) {
+                    open.sent = None;
+                }
+                "the answer"
+            }
+            Order::Interrupt => "the interrupt",
+            Order::Mode(mode) => {
+                // A mode that has ended must end: it is tried again.
+                let ended = self.mode == Mode::Yolo && *mode != Mode::Yolo;
+                let again = now.saturating_add(TRY_AGAIN).unwrap_or(now);
+                self.until = ended.then_some((again, *mode));
+                self.wanted = self.mode;
+                "the mode"
+            }
+            Order::Model(_) => "the model",
+            Order::Keys { .. } => "a key",
+            Order::Stop => "the end",
+        };
+        vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some((until, back)) = self.until
+            && now >= until
+        {
+            let text = format!("the mode {} has ended", self.mode.upstream());
+            self.until = None;
+            self.wanted = back;
+            effects.push(notice(Level::Warning, text));
+            effects.push(Effect::Order(Order::Mode(back)));
+        }
+        let silent = now.duration_since(self.heard_at);
+        let works = self.status == SessionStatus::Working;
+        if works && !self.stalled && silent >= self.limits.stall {
+            self.stalled = true;
+            let text = format!("the agent works, and has said nothing for {} s", silent.as_secs());
+            effects.push(notice(Level::Warning, text));
+        }
+        effects
+    }
+
+    /// When time should be told next, if ever.
+    pub fn wakes_at(&self) -> Option<Timestamp> {
+        let works = self.status == SessionStatus::Working && !self.stalled;
+        let stall = works.then(|| self.heard_at.saturating_add(self.limits.stall).ok()).flatten();
+        let mode = self.until.map(|(until, _)| until);
+        stall.into_iter().chain(mode).min()
+    }
+}
+
+fn set_model(model: &str) -> Verdict {
+    if model.trim().is_empty() {
+        return Verdict::refused("no_model", "there is no model", "name one");
+    }
+    Verdict::done(Done::Sent, vec![Effect::Order(Order::Model(model.to_owned()))])
+}
+
+fn not_queued(id: &str) -> Verdict {
+    let why = format!("no prompt `{id}` waits");
+    Verdict::refused("not_queued", why, "it was sent, or taken back")
+}
+
+fn record(kind: EventKind<'static>) -> Effect {
+    Effect::Record(Box::new(Event::new(Source::Pollux, kind)))
+}
+
+fn notice(level: Level, text: String) -> Effect {
+    Effect::Record(Box::new(Event::new(Source::Pollux, EventKind::Notice { level, text })))
+}

@@ -1,0 +1,271 @@
+//! The rules of a live session, on values: no task, no clock, no agent.
+
+mod histories;
+
+use jiff::{SignedDuration, Timestamp};
+use pollux_agent::model::{
+    Answer, Choice, Effect as Does, Event, EventKind, Level, Mode, Question, QuestionKind,
+    SessionChange, SessionStatus, Source, StopReason,
+};
+use pollux_agent::session::{
+    By, Command, Done, Effect, Known, Limits, Order, Outcome, Queued, Reply, Request, Session,
+};
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_800_000_000 + seconds)
+}
+
+fn idle() -> Session {
+    let mut session = Session::new(Limits::default(), Mode::Default, at(0));
+    session.ready();
+    session
+}
+
+fn request(id: &str, command: Command) -> Request {
+    Request { id: id.into(), by: By::owner(), command }
+}
+
+fn prompt(id: &str, text: &str) -> Request {
+    request(id, Command::prompt(text))
+}
+
+fn event(kind: EventKind<'static>) -> Event<'static> {
+    Event::new(Source::Acp, kind)
+}
+
+fn ended(stop_reason: StopReason) -> Event<'static> {
+    event(EventKind::TurnEnded { stop_reason, duration_ms: None, tool_calls: None, error: None })
+}
+
+fn question(id: &'static str, text: &'static str) -> Event<'static> {
+    let choice = |id: &'static str, effect| Choice { id: id.into(), label: id.into(), effect };
+    event(EventKind::Asked(Box::new(Question {
+        id: id.into(),
+        kind: QuestionKind::Command,
+        tool_id: None,
+        tool: None,
+        text: text.into(),
+        meaning: None,
+        input: None,
+        options: vec![choice("yes", Does::AllowOnce), choice("no", Does::RejectOnce)],
+    })))
+}
+
+fn answer(id: &str, choice: &str, shown: Option<&str>) -> Request {
+    let command = Command::Answer {
+        question_id: "q".into(),
+        choice: choice.into(),
+        reason: None,
+        shown: shown.map(str::to_owned),
+    };
+    request(id, command)
+}
+
+fn orders(effects: &[Effect]) -> Vec<Order> {
+    let orders = effects.iter().filter_map(|effect| match effect {
+        Effect::Order(order) => Some(order.clone()),
+        Effect::Record(_) => None,
+    });
+    orders.collect()
+}
+
+fn code(reply: &Reply) -> &str {
+    match reply {
+        Reply::Refused(refusal) => &refusal.code,
+        Reply::Done(_) => "done",
+    }
+}
+
+#[test]
+fn a_prompt_waits_while_the_agent_works_and_is_sent_when_it_stops() {
+    let mut session = idle();
+    assert_eq!(
+        orders(&session.command(&prompt("a", "one"), at(0)).effects),
+        [Order::prompt("one")]
+    );
+    for id in ["b", "c"] {
+        assert!(orders(&session.command(&prompt(id, id), at(1)).effects).is_empty());
+    }
+    let edit = Command::Edit { queued: "b".into(), text: "two".into() };
+    assert_eq!(session.command(&request("d", edit), at(1)).reply, Reply::Done(Done::Edited));
+    let cancel = Command::Cancel { queued: "c".into() };
+    assert_eq!(
+        session.command(&request("e", cancel.clone()), at(1)).reply,
+        Reply::Done(Done::Cancelled)
+    );
+    assert_eq!(code(&session.command(&request("f", cancel), at(1)).reply), "not_queued");
+    let effects = session.event(&ended(StopReason::EndTurn), at(2));
+    assert_eq!(orders(&effects), [Order::prompt("two")]);
+    assert!(session.event(&ended(StopReason::EndTurn), at(3)).is_empty());
+}
+
+#[test]
+fn what_waits_is_not_sent_after_a_turn_that_was_stopped_until_somebody_says_so() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&prompt("b", "two"), at(0));
+    let verdict = session.command(&request("c", Command::Interrupt), at(1));
+    assert_eq!(orders(&verdict.effects), [Order::Interrupt]);
+    assert!(orders(&session.event(&ended(StopReason::Cancelled), at(2))).is_empty());
+    assert!(session.state().held);
+    let verdict = session.command(&request("d", Command::Continue), at(3));
+    assert_eq!(orders(&verdict.effects), [Order::prompt("two")]);
+}
+
+#[test]
+fn a_retry_is_told_the_same_and_runs_nothing() {
+    let mut session = idle();
+    let first = session.command(&prompt("a", "one"), at(0));
+    let again = session.command(&prompt("a", "one"), at(5));
+    assert_eq!(first.reply, again.reply);
+    assert!(again.effects.is_empty());
+    let other = session.command(&prompt("a", "something else"), at(6));
+    assert_eq!(code(&other.reply), "id_used");
+}
+
+#[test]
+fn a_question_is_answered_once_and_the_second_is_told_the_true_outcome() {
+    let mut session = idle();
+    session.event(&question("q", "run it?"), at(0));
+    assert_eq!(session.state().status, SessionStatus::Waiting);
+    let shown = session.state().open[0].shown.clone();
+    let first = session.command(&answer("a", "yes", Some(&shown)), at(1));
+    assert_eq!(orders(&first.effects).len(), 1);
+    let truth = Outcome::Chosen { choice: "yes".into(), by: Some("owner".into()) };
+    let late = |session: &mut Session, id| {
+        let verdict = session.command(&answer(id, "no", None), at(2));
+        assert!(verdict.effects.is_empty());
+        verdict.reply
+    };
+    let answered = Reply::Done(Done::Answered { outcome: truth, yours: false });
+    assert_eq!(late(&mut session, "b"), answered, "while the answer is on its way");
+    let chosen = Answer::Chosen { choice: "yes".into(), reason: None };
+    session.event(&event(EventKind::Answered { question_id: "q".into(), answer: chosen }), at(3));
+    assert_eq!(late(&mut session, "c"), answered, "and after the agent has confirmed it");
+    assert_eq!(session.state().status, SessionStatus::Working);
+}
+
+#[test]
+fn an_answer_releases_only_what_was_shown_and_only_what_was_offered() {
+    let mut session = idle();
+    session.event(&question("q", "run `ls`?"), at(0));
+    let shown = session.state().open[0].shown.clone();
+    session.event(&question("q", "run `rm -rf /`?"), at(1));
+    let verdict = session.command(&answer("a", "yes", Some(&shown)), at(2));
+    assert_eq!(code(&verdict.reply), "shown_differs");
+    assert!(verdict.effects.is_empty());
+    assert_eq!(code(&session.command(&answer("b", "always", None), at(2)).reply), "unknown_choice");
+    let shown = session.state().open[0].shown.clone();
+    assert_eq!(code(&session.command(&answer("a", "yes", Some(&shown)), at(2)).reply), "done");
+}
+
+#[test]
+fn an_answer_that_did_not_arrive_can_be_given_again() {
+    let mut session = idle();
+    session.event(&question("q", "?"), at(0));
+    let order = orders(&session.command(&answer("a", "yes", None), at(1)).effects).remove(0);
+    session.failed(&order, "the pipe is closed", at(1));
+    let again = session.command(&answer("b", "no", None), at(2));
+    assert_eq!(orders(&again.effects).len(), 1);
+}
+
+#[test]
+fn a_turn_that_ends_closes_its_questions() {
+    let mut session = idle();
+    session.event(&question("q", "?"), at(0));
+    let effects = session.event(&ended(StopReason::Cancelled), at(1));
+    assert!(matches!(effects.as_slice(), [Effect::Record(_)]), "{effects:?}");
+    let late = session.command(&answer("a", "yes", None), at(2)).reply;
+    assert_eq!(late, Reply::Done(Done::Answered { outcome: Outcome::Cancelled, yours: false }));
+}
+
+#[test]
+fn yolo_from_another_device_ends_by_itself_and_from_this_one_it_does_not() {
+    let yolo = |by| Request {
+        id: "y".into(),
+        by,
+        command: Command::Mode { mode: Mode::Yolo, seconds: Some(1_000_000) },
+    };
+    let mut session = idle();
+    let order = orders(&session.command(&yolo(By::device("phone")), at(0)).effects).remove(0);
+    session.delivered(&order);
+    // The agent says so too, and that changes nothing about its end.
+    let change = SessionChange { mode: Some(Mode::Yolo), ..SessionChange::default() };
+    session.event(&event(EventKind::SessionChanged(change)), at(1));
+    assert_eq!(session.state().mode, Mode::Yolo);
+    assert_eq!(session.wakes_at(), Some(at(3600)), "an hour, however long was asked for");
+    assert!(session.tick(at(3599)).is_empty());
+    let effects = session.tick(at(3600));
+    assert_eq!(orders(&effects), [Order::Mode(Mode::Default)]);
+    session.delivered(&Order::Mode(Mode::Default));
+    assert_eq!(session.state().mode, Mode::Default);
+    assert!(session.tick(at(9999)).is_empty());
+
+    let mut session = idle();
+    let command = Command::Mode { mode: Mode::Yolo, seconds: None };
+    session.command(&request("y", command), at(0));
+    session.delivered(&Order::Mode(Mode::Yolo));
+    assert!(session.tick(at(1_000_000)).is_empty());
+}
+
+#[test]
+fn a_mode_that_could_not_be_taken_back_is_taken_back_again() {
+    let mut session = idle();
+    let by = By::device("phone");
+    let command = Command::Mode { mode: Mode::Yolo, seconds: Some(60) };
+    session.command(&Request { id: "y".into(), by, command }, at(0));
+    session.delivered(&Order::Mode(Mode::Yolo));
+    session.tick(at(60));
+    session.failed(&Order::Mode(Mode::Default), "busy", at(60));
+    assert_eq!(orders(&session.tick(at(70))), [Order::Mode(Mode::Default)]);
+}
+
+#[test]
+fn an_agent_that_says_nothing_while_it_works_has_stalled_and_since_when_is_known() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(1));
+    assert_eq!(session.wakes_at(), Some(at(91)));
+    assert!(session.tick(at(90)).is_empty());
+    assert!(matches!(session.tick(at(95)).as_slice(), [Effect::Record(_)]));
+    assert_eq!(session.state().stalled_since, Some(at(1)));
+    assert!(session.tick(at(200)).is_empty(), "it is said once");
+    session.event(&event(EventKind::Notice { level: Level::Warning, text: "…".into() }), at(300));
+    assert_eq!(session.state().stalled_since, None);
+}
+
+#[test]
+fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
+    let mut known = Known::default();
+    let text = Command::prompt("x");
+    known.remember("old".into(), text.clone(), Reply::Done(Done::Sent));
+    let queue =
+        vec![Queued { id: "b".into(), text: "two".into(), by: "owner".into(), images: Vec::new() }];
+    let mut session = Session::new(Limits::default(), Mode::Default, at(0)).with(queue, known);
+    session.ready();
+    assert!(session.command(&request("old", text), at(1)).effects.is_empty());
+    assert_eq!(session.state().queue.len(), 1);
+    let verdict = session.command(&prompt("c", "three"), at(2));
+    assert_eq!(orders(&verdict.effects), [Order::prompt("two")], "first come, first served");
+}
+
+#[test]
+fn a_prompt_that_did_not_arrive_waits_and_is_not_lost() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    assert_eq!(session.state().sending.unwrap().text, "one");
+    session.failed(&Order::prompt("one"), "no such program", at(1));
+    assert_eq!(session.state().status, SessionStatus::Idle);
+    assert_eq!(session.state().queue.len(), 1);
+    let verdict = session.command(&request("b", Command::Continue), at(2));
+    assert_eq!(orders(&verdict.effects), [Order::prompt("one")]);
+    session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(3));
+    assert!(session.state().sending.is_none());
+}
+
+#[test]
+fn an_agent_that_is_gone_takes_no_commands() {
+    let mut session = idle();
+    session.event(&event(EventKind::SessionEnded { reason: "it crashed".into() }), at(0));
+    assert_eq!(code(&session.command(&prompt("a", "x"), at(1)).reply), "exited");
+}

@@ -1,0 +1,32 @@
+//! What goes over the wire between the daemon and its clients: frames, summaries, bodies of requests and answers. The
+//! TypeScript types in `web/src/api/types.ts` and the OpenAPI document are made from these.
+
+mod frame;
+mod http;
+mod session;
+pub mod typescript;
+
+pub use frame::{
+    ClientFrame, Hello, Line, Numbered, Picture, Recorded, ServerFrame, Snapshot, Why,
+};
+pub use http::{
+    Accepted, Adopt, AuditEntry, Begin, Browsed, Call, CallKind, Called, Capabilities, CommandBody,
+    Counted, Device, Devices, Events, Files, Found, Health, Image, Kept, Me, Messages, Model,
+    Models, Pair, Paired, Pairing, Problem, Projects, PushKey, Scope, Search, Sessions, Share,
+    ShareLink, Shared, Slash, SlashCommands, Subscribe, SubscribeKeys, Trust, Unsubscribe,
+    UsageBody, Watched,
+};
+pub use session::{Context, Driver, Live, LivePart, OpenQuestion, Summary};
+
+/// The version of the API: the `1` of `/api/v1`. It rises only when an old client would misunderstand.
+pub const VERSION: u32 = 1;
+/// What this daemon can do beyond the version. A client looks here before it uses something new.
+pub const FEATURES: &[&str] = &[
+    "resume", "queue", "shown", "search", "pages", "pairing", "scopes", "audit", "restore",
+    "terminal", "screen", "images", "files", "models", "share", "push",
+];
+/// How often the daemon says that it is there, in seconds. A client that has heard nothing for three times as long
+/// connects anew.
+pub const HEARTBEAT_SECONDS: u64 = 15;
+/// No frame is larger than about this. What is longer is cut, says so, and is fetched by page.
+pub const FRAME_BYTES: usize = 128 << 10;

@@ -1,0 +1,29 @@
+//! What shells complete: the ids of sessions, asked of the daemon where one runs.
+
+use super::session::runtime;
+use crate::client::Client;
+use crate::config::Config;
+use clap_complete::CompletionCandidate;
+use std::ffi::OsStr;
+
+/// How many are offered.
+const OFFERED: usize = 200;
+
+/// The ids that begin like this. Nothing where no daemon runs: completing starts none.
+pub(super) fn ids(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy().into_owned();
+    let Ok(config) = Config::read() else { return Vec::new() };
+    let Ok(runtime) = runtime() else { return Vec::new() };
+    let sessions = runtime.block_on(async {
+        match Client::running(&config).await {
+            Ok(Some(client)) => client.sessions(OFFERED).await.unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    });
+    let fits = sessions.into_iter().filter(|session| session.id.starts_with(&begun));
+    fits.map(|session| {
+        let title = session.title.unwrap_or_default();
+        CompletionCandidate::new(session.id).help(Some(title.into()))
+    })
+    .collect()
+}

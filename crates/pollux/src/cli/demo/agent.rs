@@ -1,0 +1,105 @@
+//! The agent of a demo: the one that is there, or one that is fetched into the private directory.
+
+use super::Demo;
+use crate::config::Config;
+use crate::report;
+use crate::report::human::short;
+use crate::trouble::Trouble;
+use dialoguer::Confirm;
+use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::process::Program;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+
+/// What is fetched.
+const PACKAGE: &str = "@google/gemini-cli@0.61.0";
+/// What that is on the disk, about.
+const SIZE: &str = "150 MB";
+/// Older ones do not speak the Agent Client Protocol as the demo needs it.
+const OLDEST: Version = Version::new(0, 34, 0);
+
+pub(super) async fn find(args: &Demo, config: &Config, place: &Path) -> anyhow::Result<PathBuf> {
+    let mut search = config.search.clone();
+    search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+    match Cli::find(&search, None).await {
+        Ok(cli) if cli.at_least(OLDEST) => return Ok(cli.path),
+        Ok(cli) if args.agent_path.is_some() || args.live => {
+            let message = format!("{} is too old", cli.path.display());
+            return Err(Trouble::refused("too_old", message)
+                .hint(format!("{OLDEST} or newer"))
+                .into());
+        }
+        Err(failure) if args.agent_path.is_some() || args.live => {
+            let hint = failure.hint.unwrap_or_default();
+            return Err(Trouble::failed(failure.code, failure.message).hint(hint).into());
+        }
+        _ => {}
+    }
+    consent(args)?;
+    fetch(place).await
+}
+
+fn consent(args: &Demo) -> anyhow::Result<()> {
+    if args.yes {
+        return Ok(());
+    }
+    let what = format!(
+        "Gemini CLI is not on this machine. Fetch {PACKAGE} from npm (about {SIZE}, gone at the end)?"
+    );
+    if report::can_ask() && Confirm::new().with_prompt(what).default(true).interact()? {
+        return Ok(());
+    }
+    let trouble = Trouble::refused("no_agent", "there is no Gemini CLI on this machine");
+    Err(trouble.hint("`--yes` fetches one from npm, for this demo only").into())
+}
+
+async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
+    let directory = place.join("agent");
+    std::fs::create_dir_all(&directory)?;
+    let mut npm = Program::new("npm", place)
+        .args(["install", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--prefix"])
+        .args([directory.as_os_str(), PACKAGE.as_ref()])
+        .spawn()
+        .map_err(|error| {
+            let trouble = Trouble::failed("no_npm", "npm could not be started");
+            anyhow::Error::new(error).context(trouble.hint("install Node.js 20 or newer"))
+        })?;
+    let bar = indicatif::ProgressBar::new_spinner();
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let mut out = npm.stdout();
+    let ended = loop {
+        tokio::select! {
+            ended = npm.wait() => break ended?,
+            () = tokio::time::sleep(Duration::from_millis(500)) => {
+                let there = directory.clone();
+                let size = tokio::task::spawn_blocking(move || size(&there)).await?;
+                bar.set_message(format!("fetching {PACKAGE}: {}B of about {SIZE}", short(size)));
+            }
+        }
+    };
+    bar.finish_and_clear();
+    if let Some(out) = &mut out {
+        // What npm says when all is well is of no interest.
+        let _read = out.read_to_end(&mut Vec::new()).await;
+    }
+    let said = npm.close().await;
+    if !ended.success() {
+        let trouble = Trouble::failed("not_fetched", format!("{PACKAGE} could not be fetched"));
+        return Err(anyhow::anyhow!("{}", said.trim().to_owned())
+            .context(trouble.hint("is the npm registry reached?")));
+    }
+    report::note(&format!("fetched {PACKAGE}, {}B", short(size(&directory))));
+    Ok(directory.join("node_modules/.bin/gemini"))
+}
+
+/// The bytes below a directory.
+fn size(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let one = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.map(one).sum()
+}

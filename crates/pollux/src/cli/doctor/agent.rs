@@ -1,0 +1,107 @@
+//! The agent: is it there, does it work, who is signed in, does it tell us what happens.
+
+use super::Finding;
+use crate::config::Config;
+use pollux_agent::gemini::cli::{Account, Cli, State, Version, account};
+use pollux_agent::gemini::hooks::SOCKET;
+use pollux_agent::gemini::hooks::deliver::Place;
+use pollux_agent::gemini::hooks::extension::Extension;
+use pollux_agent::gemini::hooks::inbox::Inbox;
+use pollux_agent::gemini::hooks::settings::Settings;
+use pollux_agent::process::Program;
+use std::time::{Duration, Instant};
+
+/// The versions that every test is run with lie between these.
+const TESTED: (Version, Version) = (Version::new(0, 34, 0), Version::new(0, 61, 0));
+/// A hook that takes longer is felt at every tool.
+const QUICK: Duration = Duration::from_millis(100);
+/// A hook that takes longer does not come.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) async fn look(config: &Config) -> Vec<Finding> {
+    let is_set = |name: &str| config.variables.iter().any(|set| set == name);
+    let account = account(&config.gemini, &is_set);
+    let cli = Cli::find(&config.search, Some(&config.cache.join("agents.json"))).await;
+    let state = State::of(cli.as_ref().ok(), account);
+    let mut findings = vec![program(cli.as_ref().ok(), state)];
+    findings.push(match account {
+        Account::Present => Finding::well("sign-in", "somebody is signed in, or a key is set"),
+        Account::None => Finding::broken("sign-in", "nobody", State::NotSignedIn.advice()),
+        Account::NotServed => {
+            let found = "a way that Google no longer serves";
+            Finding::broken("sign-in", found, State::SignInNotServed.advice())
+        }
+    });
+    findings.extend(hooks(config).await);
+    findings
+}
+
+fn program(cli: Option<&Cli>, state: State) -> Finding {
+    const WHAT: &str = "Gemini CLI";
+    let Some(cli) = cli else { return Finding::broken(WHAT, "not found", State::Absent.advice()) };
+    let Some(version) = cli.version else {
+        let found = format!("{} does not tell its version", cli.path.display());
+        return Finding::warning(WHAT, found, State::Found.advice());
+    };
+    let found = format!("{version} at {}", cli.path.display());
+    if state == State::TooOld {
+        return Finding::broken(WHAT, found, state.advice());
+    }
+    if version < TESTED.0 || version > TESTED.1 {
+        let hint = format!(
+            "it should work, but tests are run with {} to {} only: `pollux capabilities --probe` tries it",
+            TESTED.0, TESTED.1
+        );
+        return Finding::warning(WHAT, found, hint);
+    }
+    Finding::well(WHAT, found)
+}
+
+async fn hooks(config: &Config) -> Vec<Finding> {
+    const WHAT: &str = "hooks";
+    let settings = Settings::new(&config.gemini, &config.data.join("hooks"));
+    let (readable, command) = match settings.installed() {
+        Ok(command) => (Finding::well("settings", settings.file().display().to_string()), command),
+        Err(failed) => {
+            let hint = "mend the file; Gemini CLI itself cannot use it as it is";
+            (Finding::broken("settings", failed.to_string(), hint), None)
+        }
+    };
+    let installed = command.or_else(|| Extension::new(&config.gemini).installed());
+    if installed.is_none() {
+        let hint = "`pollux hooks install`: your own terminals are then seen as they work";
+        return vec![readable, Finding::warning(WHAT, "not installed", hint)];
+    }
+    let finding = match round_trip(config).await {
+        Some(took) if took <= QUICK => Finding::well(WHAT, format!("answer in {took:.0?}")),
+        Some(took) => {
+            let hint = "Gemini CLI waits for them at every tool; is the machine busy?";
+            Finding::warning(WHAT, format!("answer in {took:.0?}"), hint)
+        }
+        None => {
+            let hint = "`pollux hooks install` once more, from where this program is now";
+            Finding::broken(WHAT, "installed, but nothing arrives", hint)
+        }
+    };
+    vec![readable, finding]
+}
+
+/// Runs a hook as the CLI does, and waits for what it hands over. At a place of our own: nobody else hears it.
+async fn round_trip(config: &Config) -> Option<Duration> {
+    let directory = tempfile::tempdir().ok()?;
+    let socket = directory.path().join("hooks.sock");
+    let place = Place { socket: socket.clone(), spool: directory.path().join("spool") };
+    let inbox = Inbox::open(place).await.ok()?;
+    let begun = Instant::now();
+    let hook = Program::new(std::env::current_exe().ok()?, &config.cwd)
+        .args(["hook", "Notification"])
+        .env(SOCKET, &socket)
+        .input(b"{}".to_vec());
+    let mut child = hook.spawn().ok()?;
+    let heard = tokio::time::timeout(PATIENCE, inbox.next()).await;
+    let took = begun.elapsed();
+    // Its answer is for the CLI.
+    let _ended = child.wait().await;
+    child.close().await;
+    heard.ok()?.ok().map(|_line| took)
+}

@@ -1,0 +1,92 @@
+//! What Pollux itself needs: tmux, the daemon, its files and their rights, room on the disk.
+
+use super::Finding;
+use crate::api::Health;
+use crate::client::Client;
+use crate::config::Config;
+use crate::daemon::instance::Place;
+use pollux_agent::terminal::Socket;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// With less room than this, sessions and the log soon cannot be written.
+const ROOM: u64 = 256 << 20;
+
+pub(super) async fn look(config: &Config) -> Vec<Finding> {
+    let mut findings = vec![tmux().await, daemon(config).await, rights(config)];
+    findings.push(room("disk, Pollux", &config.data));
+    findings.push(room("disk, Gemini", &config.gemini));
+    findings
+}
+
+async fn tmux() -> Finding {
+    const WHAT: &str = "tmux";
+    match Socket::version().await {
+        Ok(version) => Finding::well(WHAT, version),
+        Err(failure) => {
+            let hint = failure.hint.unwrap_or_default();
+            Finding::warning(WHAT, failure.message, format!("{hint}; only terminals need it"))
+        }
+    }
+}
+
+async fn daemon(config: &Config) -> Finding {
+    const WHAT: &str = "daemon";
+    let place = Place::new(&config.data);
+    match Client::running(config).await {
+        Ok(Some(client)) => match client.get::<Health>("/api/v1/health").await {
+            Ok(health) => {
+                let at = place.announced().map(|at| at.origins.join(", ")).unwrap_or_default();
+                Finding::well(WHAT, format!("API {} at {at}", health.api))
+            }
+            Err(error) => {
+                let hint = "`pollux serve down`, and again";
+                Finding::broken(WHAT, format!("does not answer: {error:#}"), hint)
+            }
+        },
+        _ if !place.is_free() => {
+            let hint = format!("{} says why", place.journal().display());
+            Finding::broken(WHAT, "runs, but cannot be reached", hint)
+        }
+        _ => Finding::well(WHAT, "does not run; it is started when it is needed"),
+    }
+}
+
+/// What lets somebody in is nobody else's to read.
+fn rights(config: &Config) -> Finding {
+    const WHAT: &str = "file rights";
+    let place = Place::new(&config.data);
+    let Some(directory) = place.token().parent().map(Path::to_path_buf) else {
+        return Finding::well(WHAT, "nothing to look at");
+    };
+    let open: Vec<String> = [directory, place.token(), place.socket()]
+        .into_iter()
+        .filter(|path| is_open(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if open.is_empty() {
+        return Finding::well(WHAT, "only you can read what lets somebody in");
+    }
+    let hint = format!("chmod go-rwx {}", open.join(" "));
+    Finding::broken(WHAT, format!("others can read {}", open.join(", ")), hint)
+}
+
+fn is_open(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+fn room(what: &'static str, path: &Path) -> Finding {
+    // What is not made yet will be made on the disk of what is above it.
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let Ok(disk) = rustix::fs::statvfs(there) else {
+        let found = format!("{} cannot be looked at", there.display());
+        return Finding::warning(what, found, "check the file system");
+    };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let found = format!("{} MB free at {}", free >> 20, there.display());
+    if free < ROOM {
+        return Finding::warning(what, found, "make room: sessions and the log are written there");
+    }
+    Finding::well(what, found)
+}

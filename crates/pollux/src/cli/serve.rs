@@ -1,0 +1,202 @@
+//! `pollux serve`: the daemon.
+
+mod unit;
+
+use super::session::runtime;
+use crate::api::{Health, Projects, Trust};
+use crate::client::Client;
+use crate::config::Config;
+use crate::daemon::hub::agent::{Agents, Gemini};
+use crate::daemon::hub::terminal::Tmux;
+use crate::daemon::instance::{Daemon, Place, Surroundings, Told};
+use crate::report;
+use crate::trouble::Trouble;
+use clap::{Subcommand, ValueEnum};
+use serde_json::json;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long a daemon may take to end.
+const END: Duration = Duration::from_secs(20);
+
+/// The daemon: sessions that go on when you leave, for the browser, the phone and other programs
+///
+/// It is started by the commands that need it; this is for those who want to watch it, or to let others in.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "On loopback it speaks HTTP. On any other address it speaks TLS: with your certificate, or with its \
+    own, whose fingerprint `pollux pair` shows; or behind a proxy that does.\n\nSettings are taken from \
+    ~/.config/pollux/config.toml ([serve]), then from POLLUX_PORT, POLLUX_BIND and POLLUX_BEHIND_PROXY, then from flags: \
+    the last one counts.\n\nExamples:\n  pollux serve --detach\n  pollux serve --bind 0.0.0.0\n  pollux serve status --json"
+)]
+pub(crate) struct Serve {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// The port
+    #[arg(long)]
+    port: Option<u16>,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS")]
+    bind: Option<IpAddr>,
+    /// One more name by which it is reached
+    #[arg(long, value_name = "HOST")]
+    name: Vec<String>,
+    /// A certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+    /// The origin of a proxy in front that speaks TLS, such as <https://pollux.example.com>
+    #[arg(long, value_name = "ORIGIN")]
+    behind_proxy: Option<String>,
+    /// Go on in the background
+    #[arg(long)]
+    detach: bool,
+    /// What `--detach` runs
+    #[arg(long, hide = true)]
+    background: bool,
+    /// Print a unit that starts it when you log in
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = unit::HERE)]
+    print_unit: Option<Unit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Unit {
+    Systemd,
+    Launchd,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Whether it runs, and where
+    Status {
+        /// One object
+        #[arg(long)]
+        json: bool,
+    },
+    /// End it, and the agents that live only as long as it does
+    Down,
+    /// Allow a directory: devices may start agents in it
+    Allow {
+        /// The directory
+        directory: PathBuf,
+    },
+}
+
+pub(super) fn run(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
+    if let Some(kind) = serve.print_unit {
+        report::text(&unit::unit(kind == Unit::Systemd)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match serve.what {
+        Some(What::Status { json }) => runtime()?.block_on(status(json, config)),
+        Some(What::Down) => runtime()?.block_on(down(config)),
+        Some(What::Allow { directory }) => runtime()?.block_on(allow(directory, config)),
+        None => daemon(serve, config),
+    }
+}
+
+/// Here, or in the background.
+fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
+    let told = Told {
+        port: serve.port,
+        bind: serve.bind,
+        names: serve.name,
+        certificate: serve.certificate.map(|path| config.cwd.join(path)),
+        key: serve.key.map(|path| config.cwd.join(path)),
+        behind_proxy: serve.behind_proxy,
+        ..Told::default()
+    };
+    if serve.detach {
+        return runtime()?.block_on(detach(&told, config));
+    }
+    let told = Told::in_file(&config.settings)?.or_rather(config.serve.clone()).or_rather(told);
+    let settings = told.settle()?;
+    let background = serve.background;
+    if background {
+        // Out of the terminal's session: closing that is no end. It fails where we are out already.
+        let _session = rustix::process::setsid();
+    }
+    report::journal(background);
+    let home = config.gemini.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+    let gemini = Gemini {
+        cli: None,
+        search: config.search.clone(),
+        home,
+        aside: config.data.join("rescued"),
+        env: Vec::new(),
+        tmux: Tmux::new(config.tmux.clone()),
+    };
+    let around = Surroundings {
+        place: Place::new(&config.data),
+        gemini: config.gemini.clone(),
+        index: Some(super::sessions::index_path(config)),
+        agents: Agents::gemini(gemini),
+        hooks: Some(config.hooks.clone()),
+    };
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().worker_threads(2).build()?;
+    runtime.block_on(async {
+        let daemon = Daemon::open(&settings, around).await?;
+        if !background {
+            for origin in &daemon.address.origins {
+                report::note(&format!("listening on {origin}"));
+            }
+            report::quiet("let a browser in with `pollux pair`; Ctrl-C ends it");
+        }
+        daemon.run().await
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn detach(told: &Told, config: &Config) -> anyhow::Result<ExitCode> {
+    if Client::running(config).await?.is_some() {
+        let trouble = Trouble::refused("already_running", "a daemon runs already");
+        return Err(trouble.hint("`pollux serve down` ends it").into());
+    }
+    Client::start(config, &told.arguments()).await?;
+    status(false, config).await
+}
+
+async fn status(json: bool, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::running(config).await?;
+    let address = Place::new(&config.data).announced().filter(|_| client.is_some());
+    if json {
+        report::json(&json!({ "running": client.is_some(), "address": address }))?;
+    } else if let Some(address) = &address {
+        let place = address.origins.join(", ");
+        report::text(&format!("running, process {}, at {place}\n", address.pid))?;
+    } else {
+        report::text("not running\n")?;
+    }
+    Ok(ExitCode::from(u8::from(client.is_none())))
+}
+
+async fn down(config: &Config) -> anyhow::Result<ExitCode> {
+    let Some(client) = Client::running(config).await? else {
+        report::note("no daemon runs");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let _ends: Health = client.post("/api/v1/shutdown", &json!({})).await?;
+    let begun = Instant::now();
+    while begun.elapsed() < END {
+        if Place::new(&config.data).is_free() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Err(Trouble::failed("still_there", "the daemon was told to end and has not").into())
+}
+
+async fn allow(directory: PathBuf, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let path = config.cwd.join(directory);
+    let allowed: Projects = client.post("/api/v1/projects", &Trust { path }).await?;
+    for project in allowed.projects {
+        report::text(&format!("{}\n", project.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

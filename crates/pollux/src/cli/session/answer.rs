@@ -1,0 +1,127 @@
+//! `pollux answer` for sessions of the daemon.
+
+use super::change::{Tell, order};
+use crate::api::Summary;
+use crate::client::Client;
+use crate::render::clean;
+use crate::report;
+use crate::trouble::Trouble;
+use pollux_agent::session::Command;
+use serde::Deserialize;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// What somebody answers; without a choice the question is shown.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// The session: its id, the beginning of it, or `latest`
+    pub session: String,
+    /// An id, the number of an option, `yes`, `no` or `always`.
+    pub choice: Option<String>,
+    /// The question, where there are several.
+    pub question: Option<String>,
+    /// What to say with it.
+    pub reason: Option<String>,
+    /// When it is done, and how it says so.
+    pub tell: Tell,
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    id: String,
+    text: String,
+    options: Vec<Offered>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Offered {
+    id: String,
+    label: String,
+    effect: String,
+}
+
+pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode> {
+    let summary = client.session(&args.session).await?;
+    let mut open = Vec::new();
+    for question in &summary.questions {
+        let asked: Asked = serde_json::from_str(question.question.get())?;
+        if args.question.as_ref().is_none_or(|id| asked.id == *id) {
+            open.push((asked, question.shown.clone()));
+        }
+    }
+    let [(asked, shown)] = open.as_slice() else { return Err(which(&open)) };
+    let Some(choice) = &args.choice else {
+        if args.tell.json {
+            report::json(&summary.questions)?;
+        } else {
+            report::text(&as_text(asked))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let command = Command::Answer {
+        question_id: asked.id.clone(),
+        choice: chosen(asked, choice)?,
+        reason: args.reason,
+        shown: Some(shown.clone()),
+    };
+    order(client, &summary.id, command, args.tell).await
+}
+
+/// Says beside everything else what is asked.
+pub(super) fn note(summary: &Summary) -> anyhow::Result<()> {
+    for open in &summary.questions {
+        let asked: Asked = serde_json::from_str(open.question.get())?;
+        report::note(as_text(&asked).trim_end());
+    }
+    report::quiet("it waits for an answer: `pollux answer`");
+    Ok(())
+}
+
+fn which(open: &[(Asked, String)]) -> anyhow::Error {
+    if open.is_empty() {
+        return Trouble::refused("no_question", "there is no such question").into();
+    }
+    let mut hint = "say which, with `--question ID`:".to_owned();
+    for (asked, _) in open {
+        // Writing to a string does not fail.
+        let _written = write!(hint, "\n  {}  {}", clean(&asked.id), clean(&asked.text));
+    }
+    let message = format!("{} questions are open", open.len());
+    Trouble::refused("several_questions", message).hint(hint).into()
+}
+
+fn as_text(asked: &Asked) -> String {
+    let mut text = format!("{}\n", clean(&asked.text));
+    for (index, option) in asked.options.iter().enumerate() {
+        let (label, id) = (clean(&option.label), clean(&option.id));
+        let _written = writeln!(text, "  {}. {label}  ({id})", index + 1);
+    }
+    text
+}
+
+fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
+    if let Some(option) = asked.options.iter().find(|option| option.id == word) {
+        return Ok(option.id.clone());
+    }
+    let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    if let Some(option) = number.and_then(|number| asked.options.get(number)) {
+        return Ok(option.id.clone());
+    }
+    let effect = match word {
+        "yes" | "y" | "allow" => "allow_once",
+        "no" | "n" | "deny" | "reject" => "reject_once",
+        "always" => "allow_always",
+        _ => "",
+    };
+    let mut fitting = asked.options.iter().filter(|option| option.effect == effect);
+    if let (Some(option), None) = (fitting.next(), fitting.next()) {
+        return Ok(option.id.clone());
+    }
+    let begins = |option: &&Offered| option.label.to_lowercase().starts_with(&word.to_lowercase());
+    let mut fitting = asked.options.iter().filter(begins);
+    if let (Some(option), None) = (fitting.next(), fitting.next()) {
+        return Ok(option.id.clone());
+    }
+    let trouble = Trouble::refused("unknown_choice", format!("`{word}` was not offered"));
+    Err(trouble.hint(as_text(asked)).into())
+}

@@ -1,0 +1,124 @@
+//! Orders for sessions of the daemon: new, send, interrupt, mode, model, stop; and the queue.
+
+use super::waiting;
+use crate::api::Begin;
+use crate::cli::complete::ids;
+use crate::client::Client;
+use crate::config::Config;
+use crate::render::clean;
+use crate::report;
+use clap_complete::ArgValueCompleter;
+use pollux_agent::session::{Command, Done, Outcome, Queued, Reply};
+use std::process::ExitCode;
+
+/// When a command is done, and how it says so.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Tell {
+    /// Wait until the agent has nothing more to do, or asks
+    #[arg(long, short)]
+    pub wait: bool,
+    /// One object
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Tell {
+    /// At once.
+    pub(crate) fn now(json: bool) -> Self {
+        Self { wait: false, json }
+    }
+}
+
+/// Begins a session, and waits for its first rest where that is wanted.
+pub(crate) async fn begin(client: &Client, begin: &Begin, tell: Tell) -> anyhow::Result<ExitCode> {
+    let summary = client.begin(begin).await?;
+    if tell.json {
+        report::json(&summary)?;
+    } else {
+        report::text(&format!("{}\n", summary.id))?;
+    }
+    if !tell.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
+}
+
+/// Gives a session a command, and waits for its next rest where that is wanted.
+pub(crate) async fn order(
+    client: &Client,
+    session: &str,
+    command: Command,
+    tell: Tell,
+) -> anyhow::Result<ExitCode> {
+    let summary = client.session(session).await?;
+    told(&client.command(&summary.id, command).await?, tell.json)?;
+    if !tell.wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
+}
+
+/// The prompts that wait: list them, change one, take one back, go on
+#[derive(Debug, clap::Args)]
+pub(crate) struct Queue {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
+    session: String,
+    /// Give the prompt with this id another text
+    #[arg(long, value_name = "ID", requires = "text", conflicts_with_all = ["cancel", "go_on"])]
+    edit: Option<String>,
+    /// The other text
+    #[arg(long)]
+    text: Option<String>,
+    /// Take back the prompt with this id
+    #[arg(long, value_name = "ID", conflicts_with = "go_on")]
+    cancel: Option<String>,
+    /// Go on with what waits after a turn that was stopped
+    #[arg(long = "continue")]
+    go_on: bool,
+    /// An array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn queue(args: Queue, config: &Config) -> anyhow::Result<ExitCode> {
+    let command = match (args.edit, args.text, args.cancel) {
+        (Some(queued), Some(text), _) => Some(Command::Edit { queued, text }),
+        (_, _, Some(queued)) => Some(Command::Cancel { queued }),
+        _ if args.go_on => Some(Command::Continue),
+        _ => None,
+    };
+    let client = Client::connect(config).await?;
+    if let Some(command) = command {
+        return order(&client, &args.session, command, Tell::now(args.json)).await;
+    }
+    let queue = client.session(&args.session).await?.queue;
+    if args.json {
+        report::json(&queue)?;
+    } else {
+        let line = |queued: &Queued| format!("{}  {}\n", queued.id, clean(&queued.text));
+        report::text(&queue.iter().map(line).collect::<String>())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what came of a command, where that is not plain.
+pub(crate) fn told(reply: &Reply, json: bool) -> anyhow::Result<()> {
+    if json {
+        return report::json(reply);
+    }
+    let Reply::Done(done) = reply else { return Ok(()) };
+    match done {
+        Done::Queued { before, .. } => report::note(&format!("queued, {before} before it")),
+        Done::Answered { outcome, yours: false } => report::note(&match outcome {
+            Outcome::Chosen { choice, by } => {
+                let by = by.as_deref().unwrap_or("somebody");
+                format!("{} has answered `{}` before", clean(by), clean(choice))
+            }
+            Outcome::Cancelled => "nobody has answered it in time".to_owned(),
+            Outcome::Elsewhere => "it was answered in the agent's own terminal".to_owned(),
+        }),
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! `pollux ls`.
+
+use crate::api::Summary;
+use crate::client::Client;
+use crate::config::Config;
+use crate::report;
+use crate::report::human::{ago, now};
+use crate::report::table::{Align, Cell, Table};
+use anstyle::{AnsiColor, Style};
+use pollux_agent::model::SessionStatus;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// How wide the table is where no window says.
+const PIPED_WIDTH: usize = 160;
+const SHOWN: usize = 30;
+const MOST: usize = 1000;
+
+/// The sessions of the daemon: those that it drives, and those that Gemini CLI writes by itself
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Ls {
+    /// Also those whose agent is gone
+    #[arg(long, short)]
+    all: bool,
+    /// An array of objects
+    #[arg(long)]
+    json: bool,
+    /// Only the ids
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(super) async fn run(args: Ls, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let mut sessions = client.sessions(MOST).await?;
+    if !args.all {
+        sessions.retain(|session| session.status != SessionStatus::Exited);
+    }
+    if args.json {
+        report::json(&sessions)?;
+    } else if args.quiet {
+        let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+        report::text(&ids.join("\n"))?;
+    } else {
+        table(&sessions)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(sessions: &[Summary]) -> anyhow::Result<()> {
+    let dim = Style::new().dimmed();
+    let mut table = Table::new(&[
+        ("id", Align::Left),
+        ("status", Align::Left),
+        ("mode", Align::Left),
+        ("title", Align::Flexible),
+        ("activity", Align::Flexible),
+        ("updated", Align::Left),
+    ]);
+    let window = report::width().map_or(usize::MAX, |_| SHOWN);
+    for session in sessions.iter().take(window) {
+        let short = session.id.get(..8).unwrap_or(&session.id);
+        let updated = ago(session.updated_at.as_millisecond(), now());
+        table.row(vec![
+            Cell::styled(short, AnsiColor::Cyan.on_default()),
+            status(session),
+            session.mode.upstream().into(),
+            session.title.as_deref().unwrap_or("-").into(),
+            Cell::styled(session.activity.as_deref().unwrap_or("-"), dim),
+            Cell::styled(updated, dim),
+        ]);
+    }
+    let mut out = report::out();
+    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    out.flush()?;
+    if sessions.is_empty() {
+        report::note(
+            "no agent is there: begin with `pollux new`, or see all with `pollux ls --all`",
+        );
+    }
+    Ok(())
+}
+
+/// What it does, and since when where it does not go on.
+pub(super) fn status(session: &Summary) -> Cell {
+    let (text, colour) = match session.status {
+        SessionStatus::Starting => ("starting", AnsiColor::Blue),
+        SessionStatus::Idle => ("idle", AnsiColor::Green),
+        SessionStatus::Working => ("working", AnsiColor::Yellow),
+        SessionStatus::Waiting => ("waiting", AnsiColor::Magenta),
+        SessionStatus::Error => ("error", AnsiColor::Red),
+        SessionStatus::Exited => ("exited", AnsiColor::BrightBlack),
+    };
+    match session.stalled_since {
+        Some(since) => {
+            let age = ago(since.as_millisecond(), now());
+            Cell::styled(format!("stalled, {age}"), AnsiColor::Red.on_default())
+        }
+        None => Cell::styled(text, colour.on_default()),
+    }
+}

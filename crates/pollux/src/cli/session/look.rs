@@ -1,0 +1,185 @@
+//! Commands that look: show, logs, search.
+
+use super::listing;
+use crate::api::{Events, Found, Messages, Search as Hits, Summary};
+use crate::cli::complete::ids;
+use crate::client::{Client, escaped, follow};
+use crate::config::Config;
+use crate::render::clean;
+use crate::report;
+use crate::report::table::{Align, Table};
+use clap_complete::ArgValueCompleter;
+use serde_json::Value;
+use std::fmt::Write;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// What a session is, what waits in it, and its last messages
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
+    session: String,
+    /// How many messages
+    #[arg(long, default_value_t = 5)]
+    messages: usize,
+    /// One object: the session, and its messages
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let id = client.session(&args.session).await?.id;
+    let path = format!("/api/v1/sessions/{}/messages?limit={}", escaped(&id), args.messages.max(1));
+    let page: Messages = client.get(&path).await?;
+    let summary = client.session(&id).await?;
+    if args.json {
+        report::json(&serde_json::json!({ "session": summary, "messages": page.messages }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = report::out();
+    writeln!(out, "{}  {}", summary.id, clean(summary.title.as_deref().unwrap_or("")))?;
+    head(&summary).write(&mut out, report::width().or(Some(120)))?;
+    for recorded in &page.messages {
+        let message: Value = serde_json::from_str(recorded.message.get())?;
+        if message["meta"] != true {
+            writeln!(out, "\n{}", said(&message))?;
+        }
+    }
+    for open in &summary.questions {
+        let question: Value = serde_json::from_str(open.question.get())?;
+        let asked = question["text"].as_str().unwrap_or_default();
+        writeln!(out, "\nasks: {}  (`pollux answer {}`)", clean(asked), summary.id)?;
+    }
+    for queued in &summary.queue {
+        writeln!(out, "\nwaits: {}", clean(&queued.text))?;
+    }
+    Ok(out.flush().map(|()| ExitCode::SUCCESS)?)
+}
+
+fn head(summary: &Summary) -> Table {
+    let mut table = Table::new(&[
+        ("status", Align::Left),
+        ("mode", Align::Left),
+        ("model", Align::Left),
+        ("messages", Align::Right),
+        ("where", Align::Flexible),
+    ]);
+    let place = summary.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
+    table.row(vec![
+        listing::status(summary),
+        summary.mode.upstream().into(),
+        summary.model.clone().unwrap_or_else(|| "-".into()).into(),
+        summary.messages.to_string().into(),
+        place.into(),
+    ]);
+    table
+}
+
+/// A message in a few lines.
+fn said(message: &Value) -> String {
+    let mut text = format!("{}: ", message["role"].as_str().unwrap_or("?"));
+    if let Some(content) = message["content"].as_str() {
+        text.push_str(&clean(content));
+    }
+    for block in message["content"].as_array().into_iter().flatten() {
+        match block["type"].as_str() {
+            Some("text") => text.push_str(&clean(block["text"].as_str().unwrap_or(""))),
+            Some("tool_use") => {
+                // Writing to a string does not fail.
+                let _written =
+                    write!(text, "\n  [{}]", clean(block["name"].as_str().unwrap_or("?")));
+            }
+            _ => {}
+        }
+    }
+    text
+}
+
+/// The events of a session, one JSON object on each line
+#[derive(Debug, clap::Args)]
+pub(crate) struct Logs {
+    /// The session: its id, the beginning of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(ids))]
+    session: String,
+    /// Go on with what comes
+    #[arg(long, short)]
+    follow: bool,
+    /// Only events after this number
+    #[arg(long, value_name = "SEQ")]
+    after: Option<u64>,
+    /// Only the last so many
+    #[arg(long, short = 'n', value_name = "N")]
+    tail: Option<u64>,
+    /// What it prints is JSON anyway
+    #[arg(long, hide = true)]
+    json: bool,
+}
+
+pub(super) async fn logs(args: Logs, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let summary = client.session(&args.session).await?;
+    let id = summary.id;
+    let mut after = match (args.after, args.tail) {
+        (Some(after), _) => after,
+        (None, Some(tail)) => summary.seq.saturating_sub(tail),
+        (None, None) => 0,
+    };
+    let mut out = report::raw();
+    let epoch = loop {
+        let path = format!("/api/v1/sessions/{}/events?after={after}", escaped(&id));
+        let page: Events = client.get(&path).await?;
+        for event in &page.events {
+            report::line(&mut out, event)?;
+            after = event.seq;
+        }
+        if page.events.is_empty() || after >= page.seq {
+            break page.epoch;
+        }
+    };
+    out.flush()?;
+    if !args.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    follow(&client, &id, Some((after, epoch)), |frame| {
+        for event in frame["events"].as_array().into_iter().flatten() {
+            report::line(&mut out, event)?;
+        }
+        out.flush()?;
+        let status = frame.pointer("/session/status").and_then(Value::as_str);
+        Ok(status != Some("exited"))
+    })
+    .await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Find words in all that the daemon has seen
+#[derive(Debug, clap::Args)]
+pub(crate) struct Search {
+    /// The words; the last one may be the beginning of one
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// How many places at most
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+    /// An array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn search(args: Search, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let words = escaped(&args.words.join(" "));
+    let hits: Hits = client.get(&format!("/api/v1/search?q={words}&limit={}", args.limit)).await?;
+    if args.json {
+        report::json(&hits.found)?;
+    } else {
+        let line = |found: &Found| {
+            let short = found.session_id.get(..8).unwrap_or(&found.session_id);
+            format!("{short}  {:>6}  {}\n", found.seq, clean(&found.snippet))
+        };
+        report::text(&hits.found.iter().map(line).collect::<String>())?;
+    }
+    Ok(ExitCode::from(u8::from(hits.found.is_empty())))
+}

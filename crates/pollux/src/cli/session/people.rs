@@ -1,0 +1,156 @@
+//! Who is let in, and who did what: pair, devices, audit.
+
+use crate::api::{AuditEntry, Device, Devices as All, Health, Pair as Code, Pairing, Scope};
+use crate::client::{Client, escaped};
+use crate::config::Config;
+use crate::render::clean;
+use crate::report;
+use crate::report::human::{ago, now};
+use crate::report::table::{Align, Table};
+use crate::trouble::Trouble;
+use qrcode::QrCode;
+use qrcode::render::unicode::Dense1x2;
+use serde::Deserialize;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Let a browser or a phone in: a QR code, and a short code for those who cannot scan
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The code is good once, for two minutes, and for five tries. A daemon on loopback is reached from this \
+    machine only: for a phone, `pollux serve --bind 0.0.0.0`, or a tunnel with `--behind-proxy`.\n\nWith our own \
+    certificate a browser warns once: compare the fingerprint. Installing the app and push need a certificate that the \
+    phone trusts."
+)]
+pub(crate) struct Pair {
+    /// What the device is called
+    #[arg(long, default_value = "browser")]
+    name: String,
+    /// What it may do
+    #[arg(long, value_delimiter = ',', default_value = "view,prompt,approve")]
+    scopes: Vec<Scope>,
+    /// One object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn pair(args: Pair, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let pairing = Pairing { name: args.name, scopes: args.scopes };
+    let pair: Code = client.post("/api/v1/pairings", &pairing).await?;
+    if args.json {
+        report::json(&pair)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    door(&pair)?;
+    report::quiet("good once, for two minutes");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the way in: a picture, the address behind it, and the code.
+pub(crate) fn door(pair: &Code) -> anyhow::Result<()> {
+    let near = ["//localhost", "//127.0.0.1", "//[::1]"];
+    let far = |url: &&String| !near.iter().any(|near| url.contains(near));
+    let mut out = report::out();
+    if let Some(url) = pair.urls.iter().find(far).or_else(|| pair.urls.first()) {
+        let picture = QrCode::new(url.as_bytes())?.render::<Dense1x2>().quiet_zone(true).build();
+        writeln!(out, "{picture}\n\n  {url}")?;
+    }
+    writeln!(out, "  code  {}", pair.code)?;
+    if let Some(fingerprint) = &pair.fingerprint {
+        writeln!(out, "  certificate (SHA-256)  {fingerprint}")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The devices that were let in
+#[derive(Debug, clap::Args)]
+pub(crate) struct Devices {
+    /// Let this one in no more: its id, or the beginning of it
+    #[arg(long, value_name = "ID")]
+    revoke: Option<String>,
+    /// An array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn devices(args: Devices, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let all: All = client.get("/api/v1/devices").await?;
+    match args.revoke {
+        Some(wanted) => revoke(&client, &all.devices, &wanted).await?,
+        None if args.json => report::json(&all.devices)?,
+        None => table(&all.devices)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn revoke(client: &Client, all: &[Device], wanted: &str) -> anyhow::Result<()> {
+    let is = |device: &&Device| device.id.starts_with(wanted) || device.name == wanted;
+    let found: Vec<&Device> = all.iter().filter(is).collect();
+    let [device] = found.as_slice() else {
+        let message = format!("`{wanted}` names {} devices", found.len());
+        let trouble = Trouble::refused("unknown_device", message);
+        return Err(trouble.hint("`pollux devices` lists them").into());
+    };
+    let _gone: Health = client.delete(&format!("/api/v1/devices/{}", escaped(&device.id))).await?;
+    report::note(&format!("{} is let in no more", clean(&device.name)));
+    Ok(())
+}
+
+fn table(devices: &[Device]) -> anyhow::Result<()> {
+    let mut table = Table::new(&[
+        ("id", Align::Left),
+        ("name", Align::Flexible),
+        ("scopes", Align::Left),
+        ("seen", Align::Left),
+    ]);
+    for device in devices {
+        let scopes: Vec<String> =
+            device.scopes.iter().map(|scope| format!("{scope:?}").to_lowercase()).collect();
+        let seen = device.seen_at.map(|seen| ago(seen.as_millisecond(), now()));
+        table.row(vec![
+            device.id.get(..8).unwrap_or(&device.id).into(),
+            device.name.clone().into(),
+            scopes.join(", ").into(),
+            seen.unwrap_or_else(|| "never".to_owned()).into(),
+        ]);
+    }
+    let mut out = report::out();
+    table.write(&mut out, report::width().or(Some(120)))?;
+    Ok(out.flush()?)
+}
+
+/// Who did what: answers with the hash of what was shown, modes, prompts, devices
+#[derive(Debug, clap::Args)]
+pub(crate) struct Audit {
+    /// How many entries
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+    /// One object on each line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entries {
+    entries: Vec<AuditEntry>,
+}
+
+pub(super) async fn audit(args: Audit, config: &Config) -> anyhow::Result<ExitCode> {
+    let client = Client::connect(config).await?;
+    let all: Entries = client.get(&format!("/api/v1/audit?limit={}", args.limit)).await?;
+    let mut out = report::raw();
+    for entry in &all.entries {
+        if args.json {
+            report::line(&mut out, entry)?;
+            continue;
+        }
+        let session = entry.session_id.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
+        let (at, device) = (entry.at, clean(&entry.device));
+        let detail = entry.detail.to_string();
+        writeln!(out, "{at:.0}  {device}  {}  {session}  {}", entry.action, clean(&detail))?;
+    }
+    Ok(out.flush().map(|()| ExitCode::SUCCESS)?)
+}

@@ -1,0 +1,189 @@
+//! Talking to the daemon, which is started where none runs.
+
+mod wait;
+
+pub use wait::{Until, Waited, follow, wait};
+
+use crate::api::{Accepted, Begin, CommandBody, Problem, Sessions, Summary};
+use crate::config::Config;
+use crate::daemon::instance::Place;
+use crate::trouble::Trouble;
+use anyhow::Context;
+use pollux_agent::session::{Command, Reply};
+use reqwest::{Method, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a daemon may take to come up.
+const START: Duration = Duration::from_secs(10);
+/// How often it is asked meanwhile.
+const ASK: Duration = Duration::from_millis(10);
+
+/// The way to the daemon of this user.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+}
+
+impl Client {
+    /// The daemon that runs, if one does.
+    pub async fn running(config: &Config) -> anyhow::Result<Option<Self>> {
+        let socket = Place::new(&config.data).socket();
+        if !socket.exists() {
+            return Ok(None);
+        }
+        // No certificate is ever looked at on this way, but the builder wants somebody who could.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder().unix_socket(socket).no_proxy().build()?;
+        let client = Self { http };
+        let answer = client.http.get(url("/api/v1/health")).send().await;
+        Ok(answer.is_ok().then_some(client))
+    }
+
+    /// The daemon, which is started where none runs.
+    pub async fn connect(config: &Config) -> anyhow::Result<Self> {
+        match Self::running(config).await? {
+            Some(client) => Ok(client),
+            None => Self::start(config, &[]).await,
+        }
+    }
+
+    /// Starts a daemon with these arguments, and waits until it is there.
+    pub async fn start(config: &Config, arguments: &[OsString]) -> anyhow::Result<Self> {
+        let mut child = spawn(config, arguments)?;
+        let begun = Instant::now();
+        while begun.elapsed() < START {
+            if let Some(client) = Self::running(config).await? {
+                return Ok(client);
+            }
+            // Another one may have been faster: then this one has ended, and that one comes up.
+            let ended = child.try_wait()?.is_some_and(|status| !status.success());
+            if ended && Place::new(&config.data).is_free() {
+                break;
+            }
+            tokio::time::sleep(ASK).await;
+        }
+        let journal = Place::new(&config.data).journal();
+        let trouble = Trouble::failed("no_daemon", "the daemon did not come up");
+        Err(trouble.hint(format!("{} says why; or run `pollux serve`", journal.display())).into())
+    }
+
+    /// Asks for something.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        read(self.http.get(url(path)).send().await).await
+    }
+
+    /// Sends something.
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        read(self.http.post(url(path)).json(body).send().await).await
+    }
+
+    /// Takes something away.
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        let request = self.http.request(Method::DELETE, url(path));
+        read(request.header("content-type", "application/json").send().await).await
+    }
+
+    /// A stream of frames.
+    pub async fn stream(&self, path: &str) -> anyhow::Result<Response> {
+        let response = self.http.get(url(path)).send().await.context("the daemon is gone")?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(refused(response).await)
+    }
+
+    /// All sessions.
+    pub async fn sessions(&self, limit: usize) -> anyhow::Result<Vec<Summary>> {
+        let all: Sessions = self.get(&format!("/api/v1/sessions?limit={limit}")).await?;
+        Ok(all.sessions)
+    }
+
+    /// One session: its id, the beginning of it, or `latest`.
+    pub async fn session(&self, wanted: &str) -> anyhow::Result<Summary> {
+        if wanted == "latest" {
+            let latest = self.sessions(1).await?.into_iter().next();
+            return latest.ok_or_else(|| {
+                Trouble::refused("no_sessions", "there are no sessions")
+                    .hint("begin one: `pollux new`")
+                    .into()
+            });
+        }
+        self.get(&format!("/api/v1/sessions/{}", escaped(wanted))).await
+    }
+
+    /// Begins a session.
+    pub async fn begin(&self, begin: &Begin) -> anyhow::Result<Summary> {
+        self.post("/api/v1/sessions", begin).await
+    }
+
+    /// Gives a session a command.
+    pub async fn command(&self, session: &str, command: Command) -> anyhow::Result<Reply> {
+        let body = CommandBody { id: uuid::Uuid::new_v4().to_string(), command };
+        let path = format!("/api/v1/sessions/{}/commands", escaped(session));
+        let accepted: Accepted = self.post(&path, &body).await?;
+        Ok(accepted.reply)
+    }
+}
+
+/// The name is never looked up: the way is the user's own socket.
+fn url(path: &str) -> String {
+    format!("http://localhost{path}")
+}
+
+/// A word as part of a path.
+pub fn escaped(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    for byte in word.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _written = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+async fn read<T: DeserializeOwned>(sent: reqwest::Result<Response>) -> anyhow::Result<T> {
+    let response = sent.context("the daemon is gone")?;
+    if response.status().is_success() {
+        return response.json().await.context("the daemon said something else than was expected");
+    }
+    Err(refused(response).await)
+}
+
+async fn refused(response: Response) -> anyhow::Error {
+    let status = response.status();
+    let Ok(problem) = response.json::<Problem>().await else {
+        return anyhow::anyhow!("the daemon answered {status}");
+    };
+    let hint = problem.hint.unwrap_or_default();
+    let trouble = if status.is_server_error() {
+        Trouble::failed("daemon", problem.message)
+    } else {
+        Trouble::refused("daemon", problem.message)
+    };
+    if hint.is_empty() { trouble.into() } else { trouble.hint(hint).into() }
+}
+
+/// Starts a daemon that outlives this program.
+#[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
+fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
+    let place = Place::new(&config.data);
+    place.make()?;
+    let journal = std::fs::File::options().create(true).append(true).open(place.journal())?;
+    let program = std::env::current_exe().context("where is this program?")?;
+    let mut command = std::process::Command::new(program);
+    command.args(["serve", "--background"]).args(arguments).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
+    command.spawn().context("the daemon could not be started")
+}

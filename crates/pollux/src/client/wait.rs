@@ -1,0 +1,85 @@
+//! Following a session over server-sent events, until something happens.
+
+use super::{Client, escaped};
+use futures::StreamExt;
+use pollux_agent::model::SessionStatus;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// The agent waits for a prompt.
+    Idle,
+    /// The agent waits for an answer.
+    Question,
+    /// The agent is gone.
+    Exit,
+}
+
+/// What came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// This.
+    Came(Until),
+    /// The daemon went away.
+    Gone,
+}
+
+/// Follows a session and gives each frame to `see`, until that has had enough or the daemon ends.
+pub async fn follow(
+    client: &Client,
+    session: &str,
+    after: Option<(u64, u64)>,
+    mut see: impl FnMut(&Value) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let place = after.map(|(seq, epoch)| format!("?after={seq}&epoch={epoch}"));
+    let path = format!("/api/v1/sessions/{}/stream{}", escaped(session), place.unwrap_or_default());
+    let mut body = client.stream(&path).await?.bytes_stream();
+    let mut pending = Vec::new();
+    while let Some(chunk) = body.next().await {
+        let Ok(chunk) = chunk else { return Ok(()) };
+        pending.extend_from_slice(&chunk);
+        while let Some(end) = pending.windows(2).position(|pair| pair == b"\n\n") {
+            let block: Vec<u8> = pending.drain(..end + 2).collect();
+            let block = String::from_utf8_lossy(&block);
+            let data = block.lines().find_map(|line| line.strip_prefix("data: "));
+            let frame = data.and_then(|data| serde_json::from_str::<Value>(data).ok());
+            if let Some(frame) = frame
+                && !see(&frame)?
+            {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits until one of these is so. What is so already has come.
+pub async fn wait(client: &Client, session: &str, until: &[Until]) -> anyhow::Result<Waited> {
+    let mut came = None;
+    follow(client, session, None, |frame| {
+        let status = frame.pointer("/session/status");
+        let status = status.and_then(|status| SessionStatus::deserialize(status).ok());
+        let is = match status {
+            Some(SessionStatus::Idle | SessionStatus::Error) => Until::Idle,
+            // An answer that is on its way is none that is waited for.
+            Some(SessionStatus::Waiting) if is_answered(frame) => return Ok(true),
+            Some(SessionStatus::Waiting) => Until::Question,
+            Some(SessionStatus::Exited) => Until::Exit,
+            _ => return Ok(true),
+        };
+        // An agent that is gone will do nothing else any more.
+        let enough = until.contains(&is) || is == Until::Exit;
+        came = enough.then_some(is);
+        Ok(!enough)
+    })
+    .await?;
+    Ok(came.map_or(Waited::Gone, Waited::Came))
+}
+
+fn is_answered(frame: &Value) -> bool {
+    let questions = frame.pointer("/session/questions").and_then(Value::as_array);
+    questions
+        .is_some_and(|all| !all.is_empty() && all.iter().all(|open| open.get("sent").is_some()))
+}

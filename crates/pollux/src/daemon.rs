@@ -1,0 +1,20 @@
+//! The daemon: one log, many readers, nothing lost, nobody let in.
+//!
+//! `log` keeps every event; `hub` has one task for each session, which asks the rules (`pollux_agent::session`) and acts;
+//! `door` decides who is let in; `server`, `routes`, `socket`, `screen`, `sse` and `reader` are
+//! the API.
+
+pub mod clock;
+pub mod door;
+pub mod hub;
+pub mod instance;
+pub mod log;
+pub mod push;
+pub mod reader;
+pub mod routes;
+pub mod screen;
+pub mod server;
+pub mod socket;
+pub mod sse;
+pub mod view;
+pub mod web;

@@ -1,0 +1,97 @@
+//! Codes that let one device in: one use, two minutes, five tries.
+
+use crate::api::Pairing;
+use jiff::{SignedDuration, Timestamp};
+use rand::RngExt;
+use std::sync::{Mutex, PoisonError};
+use subtle::ConstantTimeEq;
+
+/// How long a code is good for.
+pub const CODE_SECONDS: i64 = 120;
+/// How often one may be wrong.
+pub const TRIES: u32 = 5;
+/// Letters and digits that nobody takes for others: 40 bits in eight of them.
+const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+const LENGTH: usize = 8;
+
+#[derive(Debug)]
+struct Open {
+    code: String,
+    pairing: Pairing,
+    until: Timestamp,
+    tries: u32,
+}
+
+/// The code that is open, if one is. A new one takes the place of the one before.
+#[derive(Debug, Default)]
+pub struct Pairings(Mutex<Option<Open>>);
+
+impl Pairings {
+    /// Opens the door for one device, and gives the code with its end.
+    pub fn open(&self, pairing: Pairing, now: Timestamp) -> (String, Timestamp) {
+        let mut random = rand::rng();
+        let letter = |_| char::from(LETTERS[random.random_range(0..LETTERS.len())]);
+        let code: String = (0..LENGTH).map(letter).collect();
+        let until = now.saturating_add(SignedDuration::from_secs(CODE_SECONDS)).unwrap_or(now);
+        let open = Open { code: code.clone(), pairing, until, tries: 0 };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
+        let shown = format!("{}-{}", code.get(..4).unwrap_or(""), code.get(4..).unwrap_or(""));
+        (shown, until)
+    }
+
+    /// Uses a code. Whether it was wrong, late, or used before is nobody's business.
+    pub fn claim(&self, code: &str, now: Timestamp) -> Option<Pairing> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = open.as_mut()?;
+        if now >= held.until {
+            *open = None;
+            return None;
+        }
+        let letters: String =
+            code.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_uppercase();
+        if bool::from(letters.as_bytes().ct_eq(held.code.as_bytes())) {
+            return open.take().map(|open| open.pairing);
+        }
+        held.tries += 1;
+        if held.tries >= TRIES {
+            *open = None;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pairing, Pairings, Timestamp};
+    use jiff::SignedDuration;
+
+    fn open(pairings: &Pairings) -> String {
+        let pairing = Pairing { name: "phone".into(), scopes: Vec::new() };
+        pairings.open(pairing, Timestamp::UNIX_EPOCH).0
+    }
+
+    #[test]
+    fn a_code_is_good_once_for_two_minutes_and_five_tries() {
+        let now = Timestamp::UNIX_EPOCH;
+        let pairings = Pairings::default();
+        let code = open(&pairings);
+        assert!(pairings.claim(&code.to_lowercase().replace('-', " "), now).is_some());
+        assert!(pairings.claim(&code, now).is_none(), "once");
+
+        let code = open(&pairings);
+        let late = now + SignedDuration::from_secs(120);
+        assert!(pairings.claim(&code, late).is_none(), "for two minutes");
+        assert!(pairings.claim(&code, now).is_none(), "and then never again");
+
+        let code = open(&pairings);
+        for _ in 0..5 {
+            assert!(pairings.claim("AAAA-AAAA", now).is_none());
+        }
+        assert!(pairings.claim(&code, now).is_none(), "five tries");
+
+        let first = open(&pairings);
+        let second = open(&pairings);
+        assert!(pairings.claim(&first, now).is_none(), "a new code ends the one before");
+        assert!(pairings.claim(&second, now).is_some());
+    }
+}

@@ -1,0 +1,466 @@
+//! All sessions: started, resumed, found in files, listed, opened.
+
+mod acp;
+pub mod agent;
+mod files;
+mod headless;
+mod hooks;
+mod repair;
+mod restore;
+mod task;
+pub mod terminal;
+mod terminals;
+mod uploads;
+
+pub use task::{Ask, Snapshot};
+pub use uploads::Uploads;
+
+use super::clock::Clock;
+use super::log::{Bell, Feed, Log, begin, begins, begun, known, stored};
+use crate::api::{Begin, Driver, Summary};
+use crate::trouble::Trouble;
+use agent::{Agents, Wanted};
+use jiff::Timestamp;
+use pollux_agent::model::{Mode, SessionStatus};
+use pollux_agent::session::{By, Command, Limits, Reply, Request, Session};
+use pollux_agent::terminal::Pane;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use task::Task;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How many questions may wait for one session's task. When there are more, those who ask wait.
+const WAITING: usize = 64;
+
+/// What shapes the sessions of this daemon.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The agent's own directory, such as `~/.gemini`.
+    pub gemini: PathBuf,
+    /// The index of the agent's files.
+    pub index: Option<PathBuf>,
+    /// What a session may do, and for how long.
+    pub limits: Limits,
+    /// Pictures that belong to prompts.
+    pub uploads: Uploads,
+}
+
+/// All sessions. Clones are the same hub.
+#[derive(Debug, Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    log: Log,
+    clock: Clock,
+    settings: Settings,
+    agents: Agents,
+    slots: Mutex<HashMap<String, Slot>>,
+    watchers: Arc<Mutex<Vec<Weak<Bell>>>>,
+    tasks: Mutex<JoinSet<()>>,
+    stop: CancellationToken,
+}
+
+/// A session, and its task where it has one.
+#[derive(Debug, Clone)]
+struct Slot {
+    no: i64,
+    feed: Arc<Feed>,
+    task: Option<mpsc::Sender<Ask>>,
+    /// The agent's own file.
+    file: Option<PathBuf>,
+    start: Option<Wanted>,
+    /// True where it was left as it was by a daemon that ended: what is in its file may not be in the log.
+    torn: bool,
+    /// The mode that a daemon which has ended gave for a while, and until when.
+    ends: Option<(Mode, Timestamp)>,
+}
+
+impl Hub {
+    /// The hub over a log. What was there before is known; nothing of it is started.
+    pub fn open(log: Log, agents: Agents, settings: Settings) -> anyhow::Result<Self> {
+        let rows = log.read_now(stored)?;
+        let last = rows.iter().map(|row| row.summary.updated_at).max();
+        let watchers = Arc::new(Mutex::new(Vec::new()));
+        let mut slots = HashMap::new();
+        for row in rows {
+            let start: Option<Wanted> =
+                row.start.as_deref().and_then(|start| serde_json::from_str(start).ok());
+            let mut summary = row.summary;
+            let torn = start.is_some() && is_torn(&summary);
+            let ends = summary.mode_until.map(|until| (summary.mode, until));
+            left_behind(&mut summary);
+            let id = summary.id.clone();
+            let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
+            let slot = Slot { no: row.no, feed, task: None, file: row.file, start, torn, ends };
+            slots.insert(id, slot);
+        }
+        let inner = Inner {
+            log,
+            clock: Clock::start(last),
+            settings,
+            agents,
+            slots: Mutex::new(slots),
+            watchers,
+            tasks: Mutex::new(JoinSet::new()),
+            stop: CancellationToken::new(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Log {
+        &self.inner.log
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// The drivers that there are.
+    pub fn drivers(&self) -> Vec<Driver> {
+        self.inner.agents.drivers.clone()
+    }
+
+    /// All sessions, the newest first.
+    pub fn list(&self) -> Vec<Arc<Summary>> {
+        let mut all: Vec<Arc<Summary>> =
+            self.slots().values().map(|slot| slot.feed.summary()).collect();
+        all.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then_with(|| a.id.cmp(&b.id)));
+        all
+    }
+
+    /// The session that a word names: its id, the agent's id of it, or the beginning of either.
+    pub fn find(&self, wanted: &str) -> Result<String, Trouble> {
+        let slots = self.slots();
+        if slots.contains_key(wanted) {
+            return Ok(wanted.to_owned());
+        }
+        let is = |summary: &Summary| {
+            !wanted.is_empty()
+                && (summary.id.starts_with(wanted)
+                    || summary.agent_id.as_deref().is_some_and(|id| id.starts_with(wanted)))
+        };
+        let found: Vec<String> = slots
+            .values()
+            .map(|slot| slot.feed.summary())
+            .filter(|summary| is(summary))
+            .map(|summary| summary.id.clone())
+            .collect();
+        match found.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => {
+                Err(Trouble::refused("unknown_session", format!("there is no session `{wanted}`"))
+                    .hint("`pollux ls` lists them"))
+            }
+            many => {
+                let message = format!("`{wanted}` is the beginning of {} sessions", many.len());
+                Err(Trouble::refused("ambiguous_session", message).hint("give more of it"))
+            }
+        }
+    }
+
+    /// The number of a session in the log, and its feed.
+    pub fn feed(&self, id: &str) -> Result<(i64, Arc<Feed>), Trouble> {
+        let slots = self.slots();
+        let slot = slots.get(id).ok_or_else(|| unknown(id))?;
+        Ok((slot.no, Arc::clone(&slot.feed)))
+    }
+
+    /// This bell rings for every session.
+    pub fn watch(&self, bell: &Arc<Bell>) {
+        lock(&self.inner.watchers).push(Arc::downgrade(bell));
+    }
+
+    /// Starts a session.
+    pub async fn begin(&self, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
+        if let Some(client) = begin.client_id.clone() {
+            let known = self.log().read(move |connection| begun(connection, &client)).await?;
+            if let Some(known) = known {
+                return Ok(self.feed(&known)?.1.summary());
+            }
+        }
+        if let Some(resumed) = &begin.resume {
+            return self.resume(resumed.clone(), begin, by).await;
+        }
+        let wanted = Wanted::new(&begin, None);
+        let id = wanted.id.clone();
+        let summary = self.summary(&wanted);
+        self.add(wanted, summary, begin.client_id.clone()).await?;
+        self.first_prompt(&id, begin, by).await?;
+        Ok(self.feed(&id)?.1.summary())
+    }
+
+    /// Goes on with a session whose agent is gone, or that Pollux has only read so far.
+    async fn resume(&self, resumed: String, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
+        let id = self.find(&resumed)?;
+        let (file, known) = {
+            let slots = self.slots();
+            let slot = slots.get(&id).ok_or_else(|| unknown(&id))?;
+            (slot.file.clone(), slot.feed.summary())
+        };
+        let live = !matches!(known.status, SessionStatus::Exited);
+        if live && known.driver.is_some() {
+            let trouble = Trouble::refused("still_there", "the agent of this session is there");
+            return Err(trouble.hint("just send to it: `pollux send ID TEXT`").into());
+        }
+        let mut wanted = Wanted::new(&begin, known.agent_id.clone());
+        wanted.id.clone_from(&id);
+        wanted.file = file;
+        if let Some(cwd) = known.cwd.clone() {
+            wanted.cwd = cwd;
+        }
+        // The mode of before does not come back by itself.
+        wanted.mode = begin.mode.unwrap_or_default();
+        self.reopen(&id, wanted).await?;
+        self.first_prompt(&id, begin, by).await?;
+        Ok(self.feed(&id)?.1.summary())
+    }
+
+    /// Opens a session anew, with another agent than before.
+    async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
+        self.close(id).await;
+        {
+            let mut slots = self.slots();
+            let slot = slots.get_mut(id).ok_or_else(|| unknown(id))?;
+            let mut summary = (*slot.feed.summary()).clone();
+            summary.driver = Some(wanted.driver);
+            summary.status = SessionStatus::Starting;
+            summary.mode = wanted.mode;
+            summary.version += 1;
+            slot.feed.set_summary(summary);
+            slot.torn = false;
+            slot.start = Some(wanted.clone());
+        }
+        let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);
+        self.log()
+            .write(move |connection| {
+                connection.execute("UPDATE sessions SET start = ?2 WHERE no = ?1", (no, start))
+            })
+            .await?;
+        self.ask(id).await?;
+        Ok(())
+    }
+
+    async fn first_prompt(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<()> {
+        let Some(text) = begin.prompt else { return Ok(()) };
+        let name = begin.client_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let command = Command::prompt(text);
+        let request = Request { id: format!("{name}-prompt"), by: by.clone(), command };
+        match self.command(id, request).await? {
+            Reply::Done(_) => Ok(()),
+            Reply::Refused(refusal) => {
+                let hint = refusal.hint.unwrap_or_default();
+                Err(Trouble::refused("refused", refusal.message).hint(hint).into())
+            }
+        }
+    }
+
+    fn summary(&self, wanted: &Wanted) -> Summary {
+        let now = self.now();
+        Summary {
+            id: wanted.id.clone(),
+            agent_id: wanted.agent_id.clone(),
+            driver: Some(wanted.driver),
+            cwd: Some(wanted.cwd.clone()),
+            mode: wanted.mode,
+            model: wanted.model.clone(),
+            epoch: epoch(now),
+            ..Summary::empty(now)
+        }
+    }
+
+    /// Writes a session down and opens it.
+    async fn add(
+        &self,
+        wanted: Wanted,
+        summary: Summary,
+        client: Option<String>,
+    ) -> anyhow::Result<()> {
+        let (row, start) = (summary.clone(), serde_json::to_string(&wanted)?);
+        let no = self
+            .log()
+            .write(move |connection| {
+                if let Some(client) = client {
+                    begins(connection, &client, &row.id)?;
+                }
+                begin(connection, &row, Some(&start), None)
+            })
+            .await?;
+        let id = summary.id.clone();
+        let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
+        let slot =
+            Slot { no, feed, task: None, file: None, start: Some(wanted), torn: false, ends: None };
+        self.slots().insert(id.clone(), slot);
+        self.ask(&id).await?;
+        Ok(())
+    }
+
+    /// Decides a command.
+    pub async fn command(&self, id: &str, request: Request) -> anyhow::Result<Reply> {
+        let (reply, told) = oneshot::channel();
+        let task = self.ask(id).await?;
+        let gone = || anyhow::anyhow!("the session's task is gone");
+        task.send(Ask::Command { request, reply }).await.map_err(|_closed| gone())?;
+        told.await.map_err(|_closed| gone())?
+    }
+
+    /// All that a client needs which knows nothing of a session.
+    pub async fn snapshot(&self, id: &str) -> anyhow::Result<Snapshot> {
+        let (reply, told) = oneshot::channel();
+        let task = self.ask(id).await?;
+        let gone = || anyhow::anyhow!("the session's task is gone");
+        task.send(Ask::Snapshot { reply }).await.map_err(|_closed| gone())?;
+        told.await.map_err(|_closed| gone())?
+    }
+
+    /// The terminal that the agent of a session is in.
+    pub async fn pane(&self, id: &str) -> anyhow::Result<Pane> {
+        let (reply, told) = oneshot::channel();
+        let task = self.ask(id).await?;
+        let none =
+            || Trouble::refused("no_terminal", "the agent of this session is not in a terminal");
+        task.send(Ask::Pane { reply }).await.map_err(|_closed| none())?;
+        Ok(told.await.ok().flatten().ok_or_else(none)?)
+    }
+
+    /// The agent's own directory.
+    pub fn gemini(&self) -> &std::path::Path {
+        &self.inner.settings.gemini
+    }
+
+    /// Pictures that belong to prompts.
+    pub fn uploads(&self) -> &Uploads {
+        &self.inner.settings.uploads
+    }
+
+    /// The task of a session, which is started where there is none.
+    async fn ask(&self, id: &str) -> anyhow::Result<mpsc::Sender<Ask>> {
+        let slot = {
+            let slots = self.slots();
+            slots.get(id).ok_or_else(|| unknown(id))?.clone()
+        };
+        if let Some(task) = slot.task.filter(|task| !task.is_closed()) {
+            return Ok(task);
+        }
+        let no = slot.no;
+        let known = self.log().read(move |connection| known(connection, no)).await?;
+        let now = self.now();
+        let summary = slot.feed.summary();
+        let mut session = Session::new(self.inner.settings.limits, summary.mode, now)
+            .model(summary.model.clone())
+            .with(summary.queue.clone(), known);
+        if let Some((mode, until)) = slot.ends.filter(|_| summary.driver == Some(Driver::Terminal))
+        {
+            session = session.ending(mode, until);
+        }
+        if slot.start.is_none() || summary.status == SessionStatus::Exited {
+            session.ended();
+        }
+        let mut slots = self.slots();
+        let slot = slots.get_mut(id).ok_or_else(|| unknown(id))?;
+        // Somebody may have been faster.
+        if let Some(task) = slot.task.clone().filter(|task| !task.is_closed()) {
+            return Ok(task);
+        }
+        let (asks, asked) = mpsc::channel(WAITING);
+        let task = Task::new(self, slot, session, asked);
+        lock(&self.inner.tasks).spawn(task.run());
+        slot.task = Some(asks.clone());
+        Ok(asks)
+    }
+
+    /// Brings the sessions up to date in whose middle the daemon before this one ended.
+    pub async fn mend(self) {
+        let torn: Vec<String> = {
+            let slots = self.slots();
+            slots.iter().filter(|(_, slot)| slot.torn).map(|(id, _)| id.clone()).collect()
+        };
+        for id in torn {
+            if let Err(error) = self.ask(&id).await {
+                tracing::error!(session = %id, "could not be mended: {error:#}");
+            }
+        }
+    }
+
+    /// Ends the task of a session, if it has one, and waits for it.
+    async fn close(&self, id: &str) {
+        let task = self.slots().get_mut(id).and_then(|slot| slot.task.take());
+        if let Some(task) = task {
+            let (reply, told) = oneshot::channel();
+            if task.send(Ask::Close { reply }).await.is_ok() {
+                // It answers when it is done.
+                let _closed = told.await;
+            }
+        }
+    }
+
+    /// Says that all shall end, and waits for nothing.
+    pub fn halt(&self) {
+        self.inner.stop.cancel();
+    }
+
+    /// Ends every session's task, and with it every agent that lives only as long as we do.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        let mut tasks = std::mem::take(&mut *lock(&self.inner.tasks));
+        while tasks.join_next().await.is_some() {}
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
+        lock(&self.inner.slots)
+    }
+}
+
+/// True where the daemon ended in the middle of something.
+fn is_torn(summary: &Summary) -> bool {
+    match summary.status {
+        SessionStatus::Exited => false,
+        // No process lives between two prompts.
+        SessionStatus::Idle | SessionStatus::Error => summary.driver != Some(Driver::Headless),
+        _ => true,
+    }
+}
+
+/// The daemon that wrote this is gone, and with it what it held.
+fn left_behind(summary: &mut Summary) {
+    summary.questions.clear();
+    summary.stalled_since = None;
+    summary.mode_until = None;
+    summary.version += 1;
+    if summary.mode == Mode::Yolo {
+        summary.mode = Mode::Default;
+    }
+    let stays = summary.driver == Some(Driver::Headless);
+    if summary.driver.is_some() && !stays {
+        summary.status = SessionStatus::Exited;
+    }
+    if stays && summary.status != SessionStatus::Exited {
+        summary.status = SessionStatus::Idle;
+    }
+    // It may not have arrived: somebody decides whether it is sent once more.
+    if let Some(sending) = summary.sending.take() {
+        summary.queue.insert(0, sending);
+    }
+    summary.held = !summary.queue.is_empty();
+}
+
+/// Where the epochs of a session begin: a log that is made anew has later ones than the one before it.
+fn epoch(now: Timestamp) -> u64 {
+    u64::try_from(now.as_second()).unwrap_or(0)
+}
+
+fn unknown(id: &str) -> Trouble {
+    Trouble::refused("unknown_session", format!("there is no session `{id}`"))
+        .hint("`pollux ls` lists them")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,113 @@
+//! A session over the Agent Client Protocol: one process that lives as long as the session.
+
+use super::agent::{Agent, Events, Gemini, Orders, Wanted};
+use super::headless::file_of;
+use super::uploads::Uploads;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures::future::BoxFuture;
+use pollux_agent::acp::{Control, Prompt};
+use pollux_agent::gemini::acp::{Gemini as Acp, Live, Resume};
+use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
+use pollux_agent::session::Order;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+struct Hears {
+    live: Option<Live>,
+    stop: CancellationToken,
+}
+
+struct Steers {
+    control: Control,
+    stop: CancellationToken,
+}
+
+/// Starts the CLI and opens the session.
+pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
+    let cli = gemini.cli().await?;
+    let mut acp = Acp::new().cli(cli).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
+    if wanted.mode == Mode::Default {
+        // Said out loud: the settings of a repository name another one for those who say nothing.
+        acp = acp.extra_arg("--approval-mode=default");
+    }
+    if let Some(model) = wanted.model {
+        acp = acp.model(model);
+    }
+    for (name, value) in gemini.env {
+        acp = acp.env(name, value);
+    }
+    if let Some(id) = wanted.agent_id {
+        let file = wanted.file.or_else(|| file_of(&gemini.home, &id));
+        let file = file.ok_or_else(|| no_file(&id))?;
+        acp = acp.resume(Resume { id, file, aside: gemini.aside });
+    }
+    let live = acp.start().await?;
+    let stop = CancellationToken::new();
+    let orders = Arc::new(Steers { control: live.control(), stop: stop.clone() });
+    Ok(Agent { events: Box::new(Hears { live: Some(live), stop }), orders, ready: true })
+}
+
+impl Events for Hears {
+    fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>> {
+        Box::pin(async {
+            let live = self.live.as_mut()?;
+            tokio::select! {
+                event = live.next() => return event,
+                () = self.stop.cancelled() => {}
+            }
+            if let Some(live) = self.live.take()
+                && let Err(error) = live.close().await
+            {
+                tracing::warn!("what an agent left could not be put away: {error}");
+            }
+            let kind = EventKind::SessionEnded { reason: "somebody stopped it".into() };
+            Some(Event::new(Source::Pollux, kind))
+        })
+    }
+}
+
+impl Orders for Steers {
+    fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
+        let (control, stop) = (self.control.clone(), self.stop.clone());
+        Box::pin(async move {
+            match order {
+                Order::Prompt { text, images } => control.prompt(with(text, images).await?).await,
+                Order::Keys { .. } => {
+                    let why = "the agent is not in a terminal";
+                    Err(Failure::new(Phase::Request, "no_terminal", why))
+                }
+                Order::Answer { question_id, choice, reason } => {
+                    control.answer(question_id, choice, reason).await
+                }
+                Order::Interrupt => control.cancel().await,
+                Order::Mode(mode) => control.set_mode(mode).await,
+                Order::Model(model) => control.set_model(model).await,
+                Order::Stop => {
+                    stop.cancel();
+                    Ok(())
+                }
+            }
+        })
+    }
+}
+
+/// A prompt with its pictures.
+async fn with(text: String, images: Vec<String>) -> Result<Prompt, Failure> {
+    let mut prompt = Prompt::text(text);
+    for path in images {
+        let bytes = tokio::fs::read(&path).await.map_err(|error| {
+            let message = format!("the picture {path} cannot be read: {error}");
+            Failure::new(Phase::Request, "no_image", message)
+        })?;
+        prompt = prompt.image(Uploads::media_type(&path), &STANDARD.encode(bytes));
+    }
+    Ok(prompt)
+}
+
+/// What is said where the file of a session is gone that was to be gone on with.
+pub(super) fn no_file(id: &str) -> Failure {
+    let message = format!("the file of the session {id} is gone");
+    let hint = format!("write it back: `pollux sessions restore {id}`");
+    Failure::new(Phase::Start, "no_session_file", message).hint(hint)
+}

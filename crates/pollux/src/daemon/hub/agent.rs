@@ -1,0 +1,201 @@
+//! An agent that lives: events come out of it, orders go into it, whichever driver it has.
+
+use super::terminal::{self, Tmux};
+use super::{acp, headless};
+use crate::api::{Begin, Driver};
+use futures::future::BoxFuture;
+use pollux_agent::gemini::cli::{Cli, Search};
+use pollux_agent::gemini::terminal::Found;
+use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::model::{Event, Failure, Mode};
+use pollux_agent::session::Order;
+use pollux_agent::terminal::Pane;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// Events of an agent, in order. Dropping it ends the agent where the driver says so.
+pub trait Events: Send {
+    /// The next one; none when the agent is gone.
+    fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>>;
+}
+
+/// Takes orders. Not to be waited for without hearing events at the same time: an agent may have to say something first.
+pub trait Orders: Send + Sync {
+    /// Hands an order to the agent.
+    fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>>;
+
+    /// Passes on what a hook of the agent was told, where the driver has a use for it.
+    fn hook(&self, _line: String) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+        None
+    }
+
+    /// The terminal that the agent is in, if it is in one.
+    fn pane(&self) -> Option<Pane> {
+        None
+    }
+}
+
+/// Both ends of an agent.
+pub struct Agent {
+    /// What it says.
+    pub events: Box<dyn Events>,
+    /// What it is told.
+    pub orders: Arc<dyn Orders>,
+    /// True where it waits for a prompt from the start and does not say so.
+    pub ready: bool,
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("ready", &self.ready).finish_non_exhaustive()
+    }
+}
+
+/// How a session was asked for. Kept in the log, so that it can be gone on with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wanted {
+    /// Its id in Pollux.
+    pub id: String,
+    /// The driver.
+    pub driver: Driver,
+    /// Where the agent works.
+    pub cwd: PathBuf,
+    /// The mode to begin with.
+    pub mode: Mode,
+    /// The model.
+    pub model: Option<String>,
+    /// The agent's own id of the session that is gone on with.
+    pub agent_id: Option<String>,
+    /// The file of the session that is gone on with.
+    pub file: Option<PathBuf>,
+    /// The terminal in which the agent is already. A daemon that comes later finds it anew.
+    #[serde(skip)]
+    pub found: Option<Found>,
+    /// How far the file was read of an agent that is there already.
+    #[serde(skip)]
+    pub place: Arc<Mutex<Option<Follow>>>,
+}
+
+impl Wanted {
+    /// As a client asked for it.
+    pub fn new(begin: &Begin, agent_id: Option<String>) -> Self {
+        Self {
+            id: uuid::Uuid::new_v4().to_string(),
+            driver: begin.driver.unwrap_or(Driver::Acp),
+            cwd: begin.cwd.clone(),
+            mode: begin.mode.unwrap_or_default(),
+            model: begin.model.clone(),
+            agent_id,
+            file: None,
+            found: None,
+            place: Arc::default(),
+        }
+    }
+
+    /// An agent that is there already, in a terminal.
+    pub fn in_terminal(found: Found, id: String) -> Self {
+        let key = found.key.clone().filter(|key| !key.starts_with("new-"));
+        Self {
+            id,
+            driver: Driver::Terminal,
+            cwd: found.cwd.clone(),
+            mode: Mode::default(),
+            model: None,
+            agent_id: key,
+            file: None,
+            found: Some(found),
+            place: Arc::default(),
+        }
+    }
+}
+
+/// Where Gemini CLI is, and what it is given.
+#[derive(Debug, Clone)]
+pub struct Gemini {
+    /// The CLI; where there is none it is looked for.
+    pub cli: Option<Cli>,
+    /// Where it is looked for.
+    pub search: Search,
+    /// The home that holds its directory `.gemini`.
+    pub home: PathBuf,
+    /// Where copies of sessions are kept that are gone on with.
+    pub aside: PathBuf,
+    /// More variables for it.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where its terminals are.
+    pub tmux: Tmux,
+}
+
+impl Gemini {
+    /// The CLI, which is looked for where it is not known.
+    pub(super) async fn cli(&self) -> Result<Cli, Failure> {
+        match &self.cli {
+            Some(cli) => Ok(cli.clone()),
+            None => Cli::find(&self.search, None).await,
+        }
+    }
+}
+
+/// Starts an agent. Tests have their own.
+pub type Start =
+    Arc<dyn Fn(Wanted) -> BoxFuture<'static, Result<Agent, Failure>> + Send + Sync + 'static>;
+
+/// The ways to start agents.
+#[derive(Clone)]
+pub struct Agents {
+    start: Start,
+    home: Option<PathBuf>,
+    /// Where terminals are.
+    pub(super) tmux: Option<Tmux>,
+    /// The drivers that there are.
+    pub drivers: Vec<Driver>,
+}
+
+impl fmt::Debug for Agents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agents").field("drivers", &self.drivers).finish_non_exhaustive()
+    }
+}
+
+impl Agents {
+    /// Gemini CLI.
+    pub fn gemini(gemini: Gemini) -> Self {
+        let (home, tmux) = (Some(gemini.home.clone()), Some(gemini.tmux.clone()));
+        let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
+            let gemini = gemini.clone();
+            Box::pin(async move {
+                match wanted.driver {
+                    Driver::Headless => headless::start(wanted, gemini).await,
+                    Driver::Acp => acp::start(wanted, gemini).await,
+                    Driver::Terminal => terminal::start(wanted, gemini).await,
+                }
+            })
+        };
+        let drivers = vec![Driver::Acp, Driver::Headless, Driver::Terminal];
+        Self { start: Arc::new(start), home, tmux, drivers }
+    }
+
+    /// Agents of one's own.
+    pub fn of(start: Start, drivers: Vec<Driver>) -> Self {
+        Self { start, home: None, tmux: None, drivers }
+    }
+
+    /// The file of a session, by the agent's own id. An agent that was adopted may have a home of its own.
+    pub fn file_of(&self, id: &str, found: Option<&Found>) -> Option<PathBuf> {
+        let own = found.and_then(|found| found.gemini.as_deref()?.parent());
+        headless::file_of(own.or(self.home.as_deref())?, id)
+    }
+
+    /// The home that holds the agent's directory.
+    pub fn home(&self) -> Option<&std::path::Path> {
+        self.home.as_deref()
+    }
+
+    /// Starts one.
+    pub async fn start(&self, wanted: Wanted) -> Result<Agent, Failure> {
+        (self.start)(wanted).await
+    }
+}

@@ -1,0 +1,132 @@
+//! Sessions that the agent writes without Pollux: found in its files, read only.
+
+use super::{Ask, Hub, Slot, epoch, lock};
+use crate::api::Summary;
+use crate::daemon::log::{Feed, begin};
+use jiff::Timestamp;
+use pollux_agent::gemini::transcript::follow::{Watch, Watched};
+use pollux_agent::gemini::transcript::store::{self, Kind, Session};
+use pollux_agent::model::SessionStatus;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// How long the watching thread waits before it looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(500);
+/// How many changes may wait. When there are more, the thread waits; the files keep what is new.
+const WAITING: usize = 256;
+
+impl Hub {
+    /// Finds the sessions in the agent's files, and follows them until the hub ends. Those that have been open grow in
+    /// the log while they are written; the others are read when somebody wants to see them.
+    pub async fn follow_files(self) {
+        self.list_files().await;
+        let (tell, mut changed) = mpsc::channel(WAITING);
+        let (gemini, stop) = (self.inner.settings.gemini.clone(), self.inner.stop.clone());
+        let watching = tokio::task::spawn_blocking(move || watch(gemini, &tell, &stop));
+        loop {
+            let path = tokio::select! {
+                () = self.inner.stop.cancelled() => break,
+                path = changed.recv() => path,
+            };
+            let Some(path) = path else { break };
+            if !self.tell(&path).await {
+                self.list_files().await;
+                self.tell(&path).await;
+            }
+        }
+        // It looks at the same token.
+        let _ended = watching.await;
+    }
+
+    /// Tells the session of a file that it has changed. False where no session is known to have it.
+    async fn tell(&self, path: &PathBuf) -> bool {
+        let found = {
+            let slots = self.slots();
+            let is = |slot: &&Slot| slot.file.as_ref() == Some(path);
+            slots.values().find(is).map(|slot| slot.feed.id().to_string())
+        };
+        let Some(id) = found else { return false };
+        if let Ok(task) = self.ask(&id).await {
+            // A session that is busy looks soon enough.
+            let _told = task.try_send(Ask::Look);
+        }
+        true
+    }
+
+    /// Lists the agent's files anew, and takes in the sessions that are not known yet.
+    async fn list_files(&self) {
+        let settings = self.inner.settings.clone();
+        let listed = tokio::task::spawn_blocking(move || {
+            store::list(&settings.gemini, &[], settings.index.as_deref(), &|_, _| {})
+        });
+        let Ok(listing) = listed.await else { return };
+        for session in listing.sessions.iter().filter(|session| session.kind == Kind::Main) {
+            if let Err(error) = self.found(session).await {
+                tracing::warn!("a session file was passed over: {error:#}");
+            }
+        }
+    }
+
+    async fn found(&self, session: &Session) -> anyhow::Result<()> {
+        let path = session.file.path.clone();
+        {
+            let mut slots = self.slots();
+            let known = slots.values_mut().find(|slot| {
+                let summary = slot.feed.summary();
+                summary.id == session.id || summary.agent_id.as_ref() == Some(&session.id)
+            });
+            if let Some(slot) = known {
+                // A session that is driven writes to its own file, and one that was resumed to another one.
+                slot.file = Some(path);
+                return Ok(());
+            }
+        }
+        let summary = self.read_only(session);
+        let row = summary.clone();
+        let file = path.display().to_string();
+        let no =
+            self.log().write(move |connection| begin(connection, &row, None, Some(&file))).await?;
+        let id = summary.id.clone();
+        let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
+        let slot =
+            Slot { no, feed, task: None, file: Some(path), start: None, torn: false, ends: None };
+        let mut slots = lock(&self.inner.slots);
+        slots.entry(id).or_insert(slot);
+        Ok(())
+    }
+
+    fn read_only(&self, session: &Session) -> Summary {
+        let now = self.now();
+        let time = |at: i64| Timestamp::from_millisecond(at).map_or(now, |at| at.min(now));
+        let digest = &session.digest;
+        Summary {
+            id: session.id.clone(),
+            agent_id: Some(session.id.clone()),
+            cwd: session.project.clone(),
+            title: digest.title().map(str::to_owned),
+            status: SessionStatus::Exited,
+            model: digest.model.clone(),
+            epoch: epoch(now),
+            messages: digest.messages,
+            tokens: digest.usage().total_tokens,
+            created_at: digest.started_at.map_or(now, time),
+            updated_at: time(session.updated_at()),
+            ..Summary::empty(now)
+        }
+    }
+}
+
+/// Waits for changes. The watch is a bell only: each session reads its own file.
+fn watch(gemini: PathBuf, tell: &mpsc::Sender<PathBuf>, stop: &CancellationToken) {
+    let mut watch = Watch::new(Watched::All(gemini), true);
+    while !stop.is_cancelled() {
+        for (path, _) in watch.next(Instant::now() + LOOK) {
+            if tell.blocking_send(path).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A session of headless runs: one process for each prompt, each going on with the session of the one before.
+
+use super::acp::no_file;
+use super::agent::{Agent, Events, Gemini, Orders, Wanted};
+use futures::future::BoxFuture;
+use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::stream::{Run, Running, Stop};
+use pollux_agent::gemini::transcript::store;
+use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
+use pollux_agent::session::Order;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// `--session-id` came with this version.
+const OWN_ID: Version = Version::new(0, 41, 0);
+/// How many orders may wait; one is handed over at a time.
+const WAITING: usize = 8;
+
+type Told = oneshot::Sender<Result<(), Failure>>;
+
+struct Headless {
+    orders: mpsc::Receiver<(Order, Told)>,
+    wanted: Wanted,
+    cli: Cli,
+    home: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    running: Option<Running>,
+    stop: Option<Stop>,
+    over: bool,
+    /// True where there was a conversation before.
+    resumed: bool,
+}
+
+struct Control(mpsc::Sender<(Order, Told)>);
+
+/// A session whose agent is started with the first prompt.
+pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
+    let cli = gemini.cli().await?;
+    let Gemini { home, env, .. } = gemini;
+    let (control, orders) = mpsc::channel(WAITING);
+    let resumed = wanted.file.is_some();
+    let (running, stop, over) = (None, None, false);
+    let events = Headless { orders, wanted, cli, home, env, running, stop, over, resumed };
+    Ok(Agent { events: Box::new(events), orders: Arc::new(Control(control)), ready: true })
+}
+
+impl Orders for Control {
+    fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
+        let orders = self.0.clone();
+        Box::pin(async move {
+            let gone = || Failure::new(Phase::Start, "gone", "the agent is gone");
+            let (tell, told) = oneshot::channel();
+            orders.send((order, tell)).await.map_err(|_closed| gone())?;
+            told.await.map_err(|_closed| gone())?
+        })
+    }
+}
+
+impl Events for Headless {
+    fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>> {
+        Box::pin(self.event())
+    }
+}
+
+impl Headless {
+    /// Nothing is lost when this is dropped half way: what was begun is in `self`.
+    async fn event(&mut self) -> Option<Event<'static>> {
+        loop {
+            if self.over {
+                return None;
+            }
+            let Some(running) = &mut self.running else {
+                let (order, tell) = self.orders.recv().await?;
+                let outcome = self.obey(order).await;
+                // Whoever gave the order may have gone away.
+                drop(tell.send(outcome));
+                if self.over {
+                    return Some(ended());
+                }
+                continue;
+            };
+            tokio::select! {
+                biased;
+                order = self.orders.recv() => {
+                    let (order, tell) = order?;
+                    let outcome = self.obey(order).await;
+                    drop(tell.send(outcome));
+                    if self.over {
+                        return Some(ended());
+                    }
+                }
+                event = running.next() => match event {
+                    Some(event) => {
+                        if let EventKind::SessionStarted { session_id, .. } = &event.kind {
+                            self.wanted.agent_id = Some(session_id.to_string());
+                        }
+                        return Some(event);
+                    }
+                    None => self.finished().await,
+                },
+            }
+        }
+    }
+
+    async fn finished(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        self.stop = None;
+        let outcome = running.outcome().await;
+        if let Some(id) = outcome.session_id {
+            self.wanted.agent_id = Some(id);
+        }
+        if outcome.session_file.is_some() {
+            self.resumed = true;
+            self.wanted.file = outcome.session_file;
+        }
+    }
+
+    async fn obey(&mut self, order: Order) -> Result<(), Failure> {
+        match order {
+            Order::Prompt { .. } if self.running.is_some() => {
+                Err(Failure::new(Phase::Start, "busy", "the agent works"))
+            }
+            Order::Prompt { text, .. } => self.run(text).await,
+            Order::Interrupt => {
+                if let Some(stop) = &self.stop {
+                    stop.cancel();
+                }
+                Ok(())
+            }
+            // The next process is started with them.
+            Order::Mode(mode) => {
+                self.wanted.mode = mode;
+                Ok(())
+            }
+            Order::Model(model) => {
+                self.wanted.model = Some(model);
+                Ok(())
+            }
+            Order::Stop => {
+                self.over = true;
+                self.running = None;
+                Ok(())
+            }
+            Order::Answer { .. } | Order::Keys { .. } => {
+                Err(Failure::new(Phase::Start, "asks_nothing", "a headless agent asks nothing"))
+            }
+        }
+    }
+
+    async fn run(&mut self, text: String) -> Result<(), Failure> {
+        let mut run = Run::new(text)
+            .cli(self.cli.clone())
+            .home(&self.home)
+            .cwd(&self.wanted.cwd)
+            .mode(self.wanted.mode);
+        if self.wanted.mode == Mode::Default {
+            // Said out loud: the settings of a repository name another one for those who say nothing.
+            run = run.extra_arg("--approval-mode=default");
+        }
+        for (name, value) in &self.env {
+            run = run.env(name, value);
+        }
+        if let Some(model) = &self.wanted.model {
+            run = run.model(model);
+        }
+        run = match &self.wanted.agent_id {
+            Some(id) => {
+                let file = self.wanted.file.clone().or_else(|| file_of(&self.home, id));
+                match file {
+                    Some(file) => run.resume(id, file),
+                    None if self.resumed => return Err(no_file(id)),
+                    // It failed before it wrote anything: there is nothing to go on with.
+                    None => run,
+                }
+            }
+            None if self.cli.at_least(OWN_ID) => run.session_id(&self.wanted.id),
+            None => run,
+        };
+        let running = run.start().await?;
+        self.stop = Some(running.stop());
+        self.running = Some(running);
+        Ok(())
+    }
+}
+
+fn ended() -> Event<'static> {
+    let kind = EventKind::SessionEnded { reason: "somebody stopped it".into() };
+    Event::new(Source::Pollux, kind)
+}
+
+/// The file of a session, by the agent's own id.
+pub(super) fn file_of(home: &Path, id: &str) -> Option<PathBuf> {
+    let listing = store::list(&home.join(".gemini"), &[], None, &|_, _| {});
+    listing.sessions.into_iter().find(|session| session.id == id).map(|session| session.file.path)
+}

@@ -1,0 +1,68 @@
+//! What a session's file says and the log does not. Pure.
+
+use crate::daemon::log::hash;
+use pollux_agent::model::{Event, EventKind, Rewrite, Source, Text};
+use std::collections::{HashMap, HashSet};
+
+/// The events that bring a log up to date which has told of these messages (ids and hashes), where the whole file tells
+/// `events`. With `remove`, what the file no longer has is taken back.
+pub(super) fn missing(
+    told: Vec<(String, u64)>,
+    events: Vec<Event<'static>>,
+    remove: bool,
+) -> Vec<Event<'static>> {
+    if told.is_empty() {
+        return events;
+    }
+    let standing = standing(&events);
+    let told: HashMap<String, u64> = told.into_iter().collect();
+    let mut out = Vec::new();
+    let gone: Vec<Text<'static>> = told
+        .keys()
+        .filter(|id| remove && !standing.contains_key(*id))
+        .map(|id| Text::from(id.clone()))
+        .collect();
+    if !gone.is_empty() {
+        let kind = EventKind::HistoryRewritten {
+            epoch: 0,
+            reason: Rewrite::Replaced,
+            removed: gone,
+            superseded: None,
+        };
+        out.push(Event::new(Source::SessionFile, kind));
+    }
+    for (place, mut event) in events.into_iter().enumerate() {
+        let EventKind::MessageRecorded { changed, message } = &mut event.kind else { continue };
+        let id = message.id.to_string();
+        if standing.get(&id) != Some(&place) {
+            continue;
+        }
+        let json = serde_json::to_string(message).unwrap_or_default();
+        match told.get(&id) {
+            Some(known) if *known == hash(&json) => {}
+            known => {
+                *changed = known.is_some();
+                out.push(event);
+            }
+        }
+    }
+    out
+}
+
+/// The messages that stand in the end: the id of each, and the event that told of it last.
+fn standing(events: &[Event<'static>]) -> HashMap<String, usize> {
+    let mut standing = HashMap::new();
+    for (place, event) in events.iter().enumerate() {
+        match &event.kind {
+            EventKind::MessageRecorded { message, .. } => {
+                standing.insert(message.id.to_string(), place);
+            }
+            EventKind::HistoryRewritten { removed, .. } => {
+                let removed: HashSet<String> = removed.iter().map(ToString::to_string).collect();
+                standing.retain(|id, _| !removed.contains(id));
+            }
+            _ => {}
+        }
+    }
+    standing
+}

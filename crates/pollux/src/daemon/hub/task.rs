@@ -1,0 +1,660 @@
+//! One session's task: the only one that numbers its events, asks its rules, and gives its agent orders.
+
+mod hooked;
+mod pump;
+mod sum;
+
+use super::agent::{Agent, Agents, Orders, Wanted};
+use super::repair::missing;
+use super::uploads::Uploads;
+use super::{Hub, Slot};
+use crate::api::{Driver, Live, Recorded, Summary};
+use crate::daemon::clock::Clock;
+use crate::daemon::log::{self, Entry, Feed, Log, Row, entry};
+use crate::daemon::view::View;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use pollux_agent::gemini::hooks::Translator;
+use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::model::{Event, EventKind, Failure, Level, SessionStatus, Source, StopReason};
+use pollux_agent::session::{Command, Effect, Order, Reply, Request, Session};
+use pollux_agent::terminal::Pane;
+use pump::Pump;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How many events are written at once.
+const AT_ONCE: usize = 512;
+/// A page of a snapshot has so many messages, and about so many bytes.
+const MESSAGES: usize = 50;
+const BYTES: usize = 64 << 10;
+/// A log that cannot be written is tried again after so long.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// An agent that was told to end has so long.
+const GRACE: Duration = Duration::from_secs(10);
+/// The memory of a session that nobody follows is let go after so long.
+const REST: Duration = Duration::from_secs(30);
+
+/// What a session's task is asked.
+#[derive(Debug)]
+pub enum Ask {
+    /// Do this.
+    Command {
+        /// What.
+        request: Request,
+        /// Who is told.
+        reply: oneshot::Sender<anyhow::Result<Reply>>,
+    },
+    /// Say all that there is.
+    Snapshot {
+        /// Who is told.
+        reply: oneshot::Sender<anyhow::Result<Snapshot>>,
+    },
+    /// The session's file has changed.
+    Look,
+    /// A hook of the agent was told this.
+    Hook {
+        /// One line, as it was handed over.
+        line: String,
+    },
+    /// Say which terminal the agent is in.
+    Pane {
+        /// Who is told.
+        reply: oneshot::Sender<Option<Pane>>,
+    },
+    /// End, and say when.
+    Close {
+        /// Who is told.
+        reply: oneshot::Sender<()>,
+    },
+}
+
+/// All that a client needs which knows nothing of a session.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The session, with the number and the epoch of its last event.
+    pub summary: Arc<Summary>,
+    /// The last page of messages.
+    pub messages: Vec<Recorded>,
+    /// Where the page before ends.
+    pub before: Option<u64>,
+    /// What has not become a message yet.
+    pub live: Live,
+}
+
+type Ordered = BoxFuture<'static, (Order, Result<(), Failure>)>;
+
+pub(super) struct Task {
+    no: i64,
+    log: Log,
+    clock: Clock,
+    stop: CancellationToken,
+    feed: Arc<Feed>,
+    summary: Summary,
+    session: Session,
+    view: View,
+    asks: mpsc::Receiver<Ask>,
+    agents: Agents,
+    uploads: Uploads,
+    wanted: Option<Wanted>,
+    torn: bool,
+    file: Option<PathBuf>,
+    follow: Option<Follow>,
+    orders: Option<Arc<dyn Orders>>,
+    /// Orders on their way, and those that wait for the one before.
+    ordered: FuturesUnordered<Ordered>,
+    waiting: VecDeque<Order>,
+    turn: Turn,
+    /// Set where it is not known whether the prompt that waits first has arrived: it would be told of after this event.
+    doubt: Option<u64>,
+    hooks: Translator,
+    /// What hooks were told, on its way to the driver.
+    passed_on: JoinSet<Result<(), Failure>>,
+}
+
+/// Whether there is a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    None,
+    Going,
+    /// It was begun before the daemon was started, and what became of it is not known yet.
+    Earlier,
+}
+
+/// What a task woke up for.
+enum Woke {
+    Stop,
+    Ask(Option<Ask>),
+    Started(Result<Agent, Failure>),
+    Heard(Vec<Event<'static>>),
+    Ordered(Order, Result<(), Failure>),
+    Time,
+}
+
+impl Task {
+    pub(super) fn new(hub: &Hub, slot: &Slot, session: Session, asks: mpsc::Receiver<Ask>) -> Self {
+        let summary = (*slot.feed.summary()).clone();
+        let mut wanted = slot.start.clone();
+        if let Some(wanted) = &mut wanted {
+            // What became known since it was started.
+            wanted.agent_id = summary.agent_id.clone().or(wanted.agent_id.take());
+            wanted.mode = summary.mode;
+            wanted.model = summary.model.clone().or(wanted.model.take());
+        }
+        Self {
+            no: slot.no,
+            log: hub.inner.log.clone(),
+            clock: hub.inner.clock,
+            stop: hub.inner.stop.clone(),
+            feed: Arc::clone(&slot.feed),
+            summary,
+            session,
+            view: View::default(),
+            asks,
+            agents: hub.inner.agents.clone(),
+            uploads: hub.inner.settings.uploads.clone(),
+            wanted,
+            torn: slot.torn,
+            file: slot.file.clone(),
+            follow: None,
+            orders: None,
+            ordered: FuturesUnordered::new(),
+            waiting: VecDeque::new(),
+            turn: Turn::None,
+            doubt: slot.torn.then_some(slot.feed.summary().seq),
+            hooks: Translator::default(),
+            passed_on: JoinSet::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let stop = self.stop.clone();
+        self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
+        self.begin().await;
+        let agents = self.agents.clone();
+        let start = self.wanted.clone().filter(|_| self.summary.status != SessionStatus::Exited);
+        let mut starting: Option<BoxFuture<'static, Result<Agent, Failure>>> =
+            start.map(|wanted| -> BoxFuture<'static, _> {
+                Box::pin(async move { agents.start(wanted).await })
+            });
+        let mut pump: Option<Pump> = None;
+        let mut ending: Option<tokio::time::Instant> = None;
+        loop {
+            let wait = self.wait();
+            let woke = tokio::select! {
+                () = stop.cancelled() => Woke::Stop,
+                ask = self.asks.recv() => Woke::Ask(ask),
+                started = async { match &mut starting {
+                    Some(starting) => starting.await,
+                    None => std::future::pending().await,
+                } } => { starting = None; Woke::Started(started) }
+                heard = async { match &mut pump {
+                    Some(pump) => pump.heard(AT_ONCE).await,
+                    None => std::future::pending().await,
+                } } => Woke::Heard(heard),
+                Some((order, outcome)) = self.ordered.next() => Woke::Ordered(order, outcome),
+                () = tokio::time::sleep(wait) => Woke::Time,
+                () = async { match ending {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                } } => Woke::Heard(Vec::new()),
+            };
+            match woke {
+                Woke::Stop | Woke::Ask(None) => break,
+                Woke::Ask(Some(Ask::Close { reply })) => {
+                    drop(pump);
+                    // Whoever asked may have gone away.
+                    let _told = reply.send(());
+                    return;
+                }
+                Woke::Ask(Some(ask)) => self.asked(ask).await,
+                Woke::Started(Ok(agent)) => pump = Some(self.started(agent).await),
+                Woke::Started(Err(failure)) => self.not_started(&failure).await,
+                Woke::Heard(events) if events.is_empty() => {
+                    (pump, ending) = (None, None);
+                    self.gone().await;
+                }
+                Woke::Heard(events) => self.heard(events).await,
+                Woke::Ordered(order, outcome) => {
+                    if order == Order::Stop {
+                        // It says its last words and ends; one that does not is ended.
+                        ending = Some(tokio::time::Instant::now() + GRACE);
+                    }
+                    self.delivered(&order, outcome).await;
+                }
+                Woke::Time => {
+                    let effects = self.session.tick(self.clock.now());
+                    self.effects(effects, None).await;
+                    if !self.feed.is_followed() {
+                        self.feed.rest();
+                    }
+                }
+            }
+        }
+    }
+
+    /// What must be done before anybody is answered: the log is brought up to date with the session's file.
+    async fn begin(&mut self) {
+        if self.wanted.is_none() {
+            self.look().await;
+        } else if self.torn {
+            self.mend().await;
+        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.found.is_some()) {
+            self.take_up().await;
+        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.file.is_some()) {
+            // What was said before it is gone on with.
+            self.look().await;
+            self.follow = None;
+        }
+    }
+
+    /// The agent is there already, in a terminal: its file is read up to now, and its driver goes on from there.
+    async fn take_up(&mut self) {
+        let before = self.summary.seq;
+        self.doubt = Some(before);
+        self.look().await;
+        self.arrived(before).await;
+        let no = self.no;
+        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        if matches!(turn, Ok(Some((_, false)))) {
+            self.turn = Turn::Earlier;
+        }
+        let (place, wanted) = (self.follow.take(), self.wanted.as_ref());
+        if let Some(mut handed) = wanted.and_then(|wanted| wanted.place.lock().ok()) {
+            *handed = place;
+        }
+    }
+
+    /// The daemon before this one ended in the middle of something.
+    async fn mend(&mut self) {
+        self.torn = false;
+        let before = self.summary.seq;
+        self.look().await;
+        self.follow = None;
+        self.arrived(before).await;
+        let no = self.no;
+        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        if let Ok(Some((_, false))) = turn {
+            let kind = EventKind::TurnEnded {
+                stop_reason: StopReason::Error,
+                duration_ms: None,
+                tool_calls: None,
+                error: None,
+            };
+            let event = Event::new(Source::Pollux, kind).derived("Pollux was started again");
+            self.record(vec![event], None).await;
+        }
+        if self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited {
+            let reason = "Pollux was started again, and its agent is gone".to_owned();
+            let ended = Event::new(Source::Pollux, EventKind::SessionEnded { reason });
+            self.record(vec![ended], None).await;
+        }
+    }
+
+    /// A prompt of which it is not known whether it arrived has arrived where the file now tells of it.
+    async fn arrived(&mut self, before: u64) {
+        let Some(first) = self.session.state().queue.first().cloned() else { return };
+        let no = self.no;
+        let read = move |connection: &rusqlite::Connection| {
+            log::events(connection, no, before, AT_ONCE, usize::MAX)
+        };
+        let Ok(told) = self.log.read(read).await else { return };
+        let text = serde_json::Value::from(first.text.as_str()).to_string();
+        let is = |entry: &Arc<Entry>| {
+            entry.kind == "message_recorded"
+                && entry.json.contains(r#""role":"user""#)
+                && entry.json.contains(&text)
+        };
+        if told.iter().any(is) {
+            let cancel = Command::Cancel { queued: first.id };
+            let id = uuid::Uuid::new_v4().to_string();
+            let request = Request { id, by: pollux_agent::session::By::owner(), command: cancel };
+            drop(self.session.command(&request, self.clock.now()));
+        }
+    }
+
+    /// Reads what the session's file has more than the log.
+    async fn look(&mut self) {
+        let Some(path) = self.path().await else { return };
+        let first = self.follow.is_none();
+        let mut follow = self.follow.take().unwrap_or_else(|| Follow::new(path));
+        let read = tokio::task::spawn_blocking(move || {
+            let mut events = follow.poll();
+            while follow.is_behind() {
+                events.extend(follow.poll());
+            }
+            (follow, events)
+        });
+        let Ok((follow, mut events)) = read.await else { return };
+        self.follow = Some(follow);
+        if first {
+            let no = self.no;
+            let told = self.log.read(move |connection| log::told(connection, no)).await;
+            let remove = self.wanted.is_none();
+            events = missing(told.unwrap_or_default(), events, remove);
+        }
+        for part in parts(events) {
+            self.record(part, None).await;
+        }
+    }
+
+    async fn path(&mut self) -> Option<PathBuf> {
+        // A session that is gone on with may be written to another file than before.
+        if self.wanted.is_some() {
+            let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
+            let terminal = self.wanted.as_ref().and_then(|wanted| wanted.found.clone());
+            let found = tokio::task::spawn_blocking(move || agents.file_of(&id, terminal.as_ref()));
+            self.file = found.await.ok().flatten();
+        }
+        self.file.clone()
+    }
+
+    /// How long until time is to be told.
+    fn wait(&self) -> Duration {
+        let now = self.clock.now();
+        let wait = match self.session.wakes_at() {
+            Some(at) => Duration::try_from(at.duration_since(now)).unwrap_or_default(),
+            None => REST,
+        };
+        wait.clamp(Duration::from_millis(10), REST)
+    }
+
+    async fn asked(&mut self, ask: Ask) {
+        match ask {
+            Ask::Command { request, reply } => {
+                let outcome = self.command(request).await;
+                // Whoever asked may have gone away; what was decided stays.
+                drop(reply.send(outcome));
+            }
+            Ask::Snapshot { reply } => {
+                let snapshot = self.snapshot().await;
+                drop(reply.send(snapshot));
+            }
+            Ask::Look if self.wanted.is_none() => self.look().await,
+            // Its agent is not at work, and yet its file grows: one that outlived the daemon before this one.
+            Ask::Look if self.session.state().status == SessionStatus::Idle => {
+                self.follow = None;
+                self.look().await;
+                self.follow = None;
+            }
+            Ask::Hook { line } => self.hook(line).await,
+            Ask::Pane { reply } => {
+                let pane = self.orders.as_ref().and_then(|orders| orders.pane());
+                drop(reply.send(pane));
+            }
+            Ask::Look | Ask::Close { .. } => {}
+        }
+    }
+
+    async fn command(&mut self, request: Request) -> anyhow::Result<Reply> {
+        if self.wanted.is_none() {
+            let why = "Pollux only reads this session";
+            let hint = "go on with it: `pollux new --resume ID`";
+            return Ok(pollux_agent::session::refused("read_only", why, hint));
+        }
+        if let Some(refused) = self.cannot(&request.command) {
+            return Ok(refused);
+        }
+        if let (Command::Continue, Some(before)) = (&request.command, self.doubt.take()) {
+            // Meanwhile it may be seen to have arrived.
+            if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
+                self.look().await;
+                self.follow = None;
+            }
+            self.arrived(before).await;
+        }
+        let verdict = self.session.command(&request, self.clock.now());
+        let reply = verdict.reply;
+        if let Reply::Done(_) = &reply {
+            if let (Command::Prompt { text, .. }, None) = (&request.command, &self.summary.title) {
+                self.summary.title = Some(sum::title(text));
+            }
+            let command = Some((request.id, request.command, reply.clone()));
+            self.effects(verdict.effects, command).await;
+        }
+        Ok(reply)
+    }
+
+    /// What this driver has no way for.
+    fn cannot(&self, command: &Command) -> Option<Reply> {
+        let driver = self.summary.driver;
+        match command {
+            Command::Keys { .. } if driver != Some(Driver::Terminal) => {
+                let why = "there are no keys to press: the agent is not in a terminal";
+                Some(pollux_agent::session::refused("no_terminal", why, ""))
+            }
+            Command::Prompt { images, .. } if !images.is_empty() && driver != Some(Driver::Acp) => {
+                let why = "this agent takes no pictures";
+                let hint = "name a file of its project in the text: `@picture.png`";
+                Some(pollux_agent::session::refused("no_images", why, hint))
+            }
+            _ => None,
+        }
+    }
+
+    async fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
+        let no = self.no;
+        let page = self
+            .log
+            .read(move |connection| log::messages(connection, no, None, MESSAGES, BYTES))
+            .await?;
+        Ok(Snapshot {
+            summary: self.feed.summary(),
+            messages: page.messages,
+            before: page.before,
+            live: self.view.live(),
+        })
+    }
+
+    async fn started(&mut self, agent: Agent) -> Pump {
+        if agent.ready {
+            self.session.ready();
+        }
+        self.orders = Some(agent.orders);
+        // The orders that came before it was there.
+        let waiting = std::mem::take(&mut self.waiting);
+        for order in waiting {
+            self.order(order);
+        }
+        let effects = self.session.go_on();
+        self.effects(effects, None).await;
+        Pump::start(agent.events)
+    }
+
+    async fn not_started(&mut self, failure: &Failure) {
+        let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let text = format!("the agent could not be started: {}{hint}", failure.message);
+        let notice = EventKind::Notice { level: Level::Error, text };
+        let ended = EventKind::SessionEnded { reason: failure.code.to_owned() };
+        let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
+        self.record(events.into(), None).await;
+    }
+
+    /// The agent says nothing more.
+    async fn gone(&mut self) {
+        self.orders = None;
+        if self.session.state().status != SessionStatus::Exited {
+            let mut events = Vec::new();
+            if self.turn != Turn::None {
+                let kind = EventKind::TurnEnded {
+                    stop_reason: StopReason::Cancelled,
+                    duration_ms: None,
+                    tool_calls: None,
+                    error: None,
+                };
+                events.push(Event::new(Source::Pollux, kind).derived("the agent is gone"));
+            }
+            let kind = EventKind::SessionEnded { reason: "the agent is gone".into() };
+            events.push(Event::new(Source::Pollux, kind));
+            self.record(events, None).await;
+        }
+    }
+
+    /// What the agent says. Where it has rewritten its history, it may have given old messages new ids, of which only
+    /// the file tells: they are recorded in their place, before what comes next.
+    async fn heard(&mut self, events: Vec<Event<'static>>) {
+        let events = if self.turn == Turn::Earlier { self.back(events) } else { events };
+        let mut part = Vec::new();
+        for event in events {
+            let rewritten = is_rewritten(&event);
+            part.push(event);
+            if rewritten {
+                self.record(std::mem::take(&mut part), None).await;
+                self.follow = None;
+                self.look().await;
+                self.follow = None;
+            }
+        }
+        if !part.is_empty() {
+            self.record(part, None).await;
+        }
+    }
+
+    async fn delivered(&mut self, order: &Order, outcome: Result<(), Failure>) {
+        let effects = match outcome {
+            Ok(()) => self.session.delivered(order),
+            Err(failure) => self.session.failed(order, &failure.message, self.clock.now()),
+        };
+        self.effects(effects, None).await;
+        if let Some(next) = self.waiting.pop_front() {
+            self.order(next);
+        }
+    }
+
+    /// Does what the rules want: first what is to be recorded, then what is to be ordered.
+    async fn effects(&mut self, effects: Vec<Effect>, command: Option<Accepted>) {
+        let mut facts = Vec::new();
+        let mut orders = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Record(event) => facts.push(*event),
+                Effect::Order(order) => orders.push(order),
+            }
+        }
+        self.record(facts, command).await;
+        for order in orders {
+            self.order(order);
+        }
+    }
+
+    fn order(&mut self, mut order: Order) {
+        if let Order::Prompt { images, .. } = &mut order {
+            for image in images {
+                *image = self.uploads.path(image).display().to_string();
+            }
+        }
+        let overtakes = matches!(
+            order,
+            Order::Interrupt | Order::Stop | Order::Answer { .. } | Order::Keys { .. }
+        );
+        let Some(orders) = self.orders.clone() else {
+            self.waiting.push_back(order);
+            return;
+        };
+        if !overtakes && !self.ordered.is_empty() {
+            self.waiting.push_back(order);
+            return;
+        }
+        let stop = order == Order::Stop;
+        let told = orders.order(order.clone());
+        self.ordered.push(Box::pin(async move {
+            let outcome = if stop {
+                tokio::time::timeout(GRACE, told).await.unwrap_or(Ok(()))
+            } else {
+                told.await
+            };
+            (order, outcome)
+        }));
+    }
+
+    /// Numbers facts, writes them down, and does what follows from them. Comes back when they are on disk.
+    async fn record(&mut self, events: Vec<Event<'static>>, command: Option<Accepted>) {
+        let mut events = VecDeque::from(events);
+        let (mut entries, mut orders) = (Vec::new(), Vec::new());
+        let now = self.clock.now();
+        let mut ended = false;
+        while let Some(event) = events.pop_front() {
+            let effects = self.session.event(&event, now);
+            entries.push(self.number(&event));
+            ended |= matches!(event.kind, EventKind::TurnEnded { .. });
+            for effect in effects {
+                match effect {
+                    Effect::Record(event) => events.push_front(*event),
+                    Effect::Order(order) => orders.push(order),
+                }
+            }
+        }
+        self.write(entries, command, ended).await;
+        for order in orders {
+            self.order(order);
+        }
+    }
+
+    fn number(&mut self, event: &Event<'static>) -> Arc<Entry> {
+        match &event.kind {
+            EventKind::TurnStarted { .. } => self.turn = Turn::Going,
+            EventKind::TurnEnded { .. } | EventKind::SessionEnded { .. } => self.turn = Turn::None,
+            EventKind::HistoryRewritten { .. } => self.summary.epoch += 1,
+            _ => {}
+        }
+        self.summary.seq += 1;
+        self.view.fold(event);
+        sum::fold(&mut self.summary, event);
+        let now = self.clock.now();
+        self.summary.updated_at = event.at.map_or(now, |at| sum::time(at, now));
+        Arc::new(entry(event, self.summary.seq, self.summary.epoch, now))
+    }
+
+    async fn write(&mut self, entries: Vec<Arc<Entry>>, command: Option<Accepted>, count: bool) {
+        sum::state(&mut self.summary, &self.session, &self.feed.summary());
+        loop {
+            let summary = Arc::new(self.summary.clone());
+            let row = Row { no: self.no, summary, command: command.clone() };
+            match self.log.append(row, entries.clone(), Arc::clone(&self.feed)).await {
+                Ok(()) => break,
+                // The agent waits as long as the disk does. Nothing is told that was not written.
+                Err(error) => tracing::error!(session = %self.summary.id, "{error:#}"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(TRY_AGAIN) => {}
+                // Who ends the daemon does not wait for the disk: the files of the agents have what is missing.
+                () = self.stop.cancelled() => return,
+            }
+        }
+        if count || self.follow.is_some() {
+            self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
+            let no = self.no;
+            if let Ok((messages, tokens)) =
+                self.log.read(move |connection| log::counts(connection, no)).await
+            {
+                sum::count(&mut self.summary, messages, tokens);
+            }
+        }
+        self.feed.set_summary(self.summary.clone());
+    }
+}
+
+fn is_rewritten(event: &Event<'_>) -> bool {
+    let from_file = event.source == Source::SessionFile;
+    let gone =
+        matches!(&event.kind, EventKind::HistoryRewritten { removed, .. } if !removed.is_empty());
+    from_file && gone
+}
+
+type Accepted = (String, Command, Reply);
+
+/// What is much is written in parts.
+fn parts(events: Vec<Event<'static>>) -> Vec<Vec<Event<'static>>> {
+    let mut parts = Vec::new();
+    let mut events = events.into_iter().peekable();
+    while events.peek().is_some() {
+        parts.push(events.by_ref().take(AT_ONCE).collect());
+    }
+    parts
+}

@@ -1,0 +1,90 @@
+//! What hooks were told, and what happened while the daemon was away.
+
+use super::{Task, Turn};
+use pollux_agent::model::{
+    Answer, Event, EventKind, SessionChange, SessionStatus, Source, StopReason, Text,
+};
+
+impl Task {
+    /// A hook of the agent was told something. An agent that is driven has a driver that knows better; one that Pollux
+    /// only reads is seen to live by it.
+    pub(super) async fn hook(&mut self, line: String) {
+        if let Some(orders) = &self.orders {
+            if let Some(heard) = orders.hook(line) {
+                // Its driver may be busy with an order: nobody waits for that here.
+                while self.passed_on.try_join_next().is_some() {}
+                self.passed_on.spawn(heard);
+            }
+            return;
+        }
+        if self.wanted.is_some() {
+            return;
+        }
+        let mut events = Vec::new();
+        for event in self.hooks.payload(&line) {
+            events.extend(self.closes(&event));
+            let starts = matches!(event.kind, EventKind::SessionStarted { .. });
+            events.push(event);
+            if starts {
+                events.push(idle());
+            }
+        }
+        self.record(events, None).await;
+        self.look().await;
+    }
+
+    /// Hooks tell nothing of answers: an agent that goes on has got one.
+    fn closes(&self, event: &Event<'_>) -> Vec<Event<'static>> {
+        if !matches!(event.kind, EventKind::ToolStarted { .. } | EventKind::ToolEnded { .. }) {
+            return Vec::new();
+        }
+        let open = self.session.state().open.iter();
+        open.map(|open| {
+            let question_id = Text::from(open.question.id.to_string());
+            let kind = EventKind::Answered { question_id, answer: Answer::Elsewhere };
+            Event::new(Source::Hook, kind).derived("the agent went on")
+        })
+        .collect()
+    }
+
+    /// The first that is heard of an agent that was in a turn when the daemon before this one ended: the turn goes on, or
+    /// it has ended meanwhile.
+    pub(super) fn back(&mut self, events: Vec<Event<'static>>) -> Vec<Event<'static>> {
+        let mut out = Vec::new();
+        for event in events {
+            let earlier = self.turn == Turn::Earlier;
+            match &event.kind {
+                EventKind::SessionChanged(SessionChange { status: Some(status), .. })
+                    if earlier && matches!(status, SessionStatus::Idle | SessionStatus::Error) =>
+                {
+                    self.turn = Turn::None;
+                    out.push(ended());
+                }
+                // It was told of before.
+                EventKind::TurnStarted { .. } if earlier => {
+                    self.turn = Turn::Going;
+                    continue;
+                }
+                EventKind::TurnEnded { .. } if earlier => self.turn = Turn::Going,
+                _ => {}
+            }
+            out.push(event);
+        }
+        out
+    }
+}
+
+fn idle() -> Event<'static> {
+    let change = SessionChange { status: Some(SessionStatus::Idle), ..SessionChange::default() };
+    Event::new(Source::Hook, EventKind::SessionChanged(change)).derived("it has just begun")
+}
+
+fn ended() -> Event<'static> {
+    let kind = EventKind::TurnEnded {
+        stop_reason: StopReason::EndTurn,
+        duration_ms: None,
+        tool_calls: None,
+        error: None,
+    };
+    Event::new(Source::Pollux, kind).derived("it ended while Pollux was away")
+}

@@ -1,0 +1,261 @@
+//! A session in a terminal: the agent's own screen in tmux, beside a person. It outlives the daemon, which takes it up
+//! again when it comes back.
+
+use super::acp::no_file;
+use super::agent::{Agent, Events, Gemini, Orders, Wanted};
+use super::headless::file_of;
+use crate::trouble::Trouble;
+use futures::future::BoxFuture;
+use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::terminal::{
+    Busy, Found, Live, Orders as Steering, Start, Words, adoptable, all,
+};
+use pollux_agent::gemini::transcript::resume::Guard;
+use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Text};
+use pollux_agent::session::Order;
+use pollux_agent::terminal::{Pane, Server, Socket};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// `--session-id` came with this version.
+const OWN_ID: Version = Version::new(0, 41, 0);
+/// Since this version the names of session files that fall into one minute clash.
+const CLASHES: Version = Version::new(0, 39, 0);
+
+/// The tmux server for terminals of ours. One connection is enough for all of them.
+#[derive(Debug, Clone)]
+pub struct Tmux {
+    socket: Socket,
+    server: Arc<Mutex<Option<Server>>>,
+}
+
+impl Tmux {
+    /// The server that a socket leads to. It is reached when it is needed.
+    pub fn new(socket: Socket) -> Self {
+        Self { socket, server: Arc::default() }
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// All agents in terminals that have a name: ours, and those of the user's that were adopted.
+    pub async fn all(&self) -> Result<Vec<Found>, Failure> {
+        let (ours, users) = if self.socket == Socket::Users {
+            (all(&self.socket).await, Ok(Vec::new()))
+        } else {
+            tokio::join!(all(&self.socket), all(&Socket::Users))
+        };
+        let mut found = ours?;
+        found.extend(users?);
+        Ok(found)
+    }
+
+    /// The connection: a person's tmux session has one of its own, because tmux tells a client of one session only.
+    async fn server(&self, found: Option<&Found>) -> Result<Server, Failure> {
+        if let Some(found) = found.filter(|found| found.socket != self.socket) {
+            return Server::join(&found.socket, &found.pane).await;
+        }
+        let known = self.known().clone();
+        if let Some(server) = known
+            && server.ask(&["display-message", "-p", "there"]).await.is_ok()
+        {
+            return Ok(server);
+        }
+        let server = Server::open(&self.socket).await?;
+        *self.known() = Some(server.clone());
+        Ok(server)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Server>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The agent that is meant, with a name. Without a pane it is the only one that has none yet.
+pub async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::Result<Found> {
+    let known = all(socket).await.map_err(trouble)?;
+    if let Some(found) = known.into_iter().find(|found| Some(found.pane.as_str()) == pane) {
+        return Ok(found);
+    }
+    let mut nameless = adoptable(socket).await.map_err(trouble)?;
+    nameless.retain(|found| pane.is_none_or(|pane| found.pane == pane));
+    if nameless.len() > 1 {
+        let panes =
+            nameless.iter().map(|found| format!("{} ({})", found.pane, found.cwd.display()));
+        let hint = format!("name one of the panes: {}", panes.collect::<Vec<_>>().join(", "));
+        let message = "there is more than one agent in your tmux";
+        return Err(Trouble::refused("several_agents", message).hint(hint).into());
+    }
+    let Some(mut found) = nameless.pop() else {
+        let hint = "run `gemini` in a pane of tmux, or `pollux new`";
+        return Err(Trouble::refused("no_agent", "no agent was found in your tmux")
+            .hint(hint)
+            .into());
+    };
+    found.adopt(home).await.map_err(trouble)?;
+    Ok(found)
+}
+
+fn trouble(failure: Failure) -> anyhow::Error {
+    let trouble = Trouble::refused(failure.code, failure.message);
+    match failure.hint {
+        Some(hint) => trouble.hint(hint).into(),
+        None => trouble.into(),
+    }
+}
+
+/// Takes an agent up that is there, or starts one.
+pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
+    let (live, guard) = match &wanted.found {
+        Some(found) => {
+            let server = gemini.tmux.server(Some(found)).await?;
+            let place = wanted.place.lock().ok().and_then(|mut place| place.take());
+            (found.watch_from(&server, &gemini.home, place).await?, None)
+        }
+        None => begin(&wanted, &gemini).await?,
+    };
+    // Names of questions are given anew in each life of ours: an answer to one of before must fit none of now.
+    let life: String = uuid::Uuid::new_v4().simple().to_string().chars().take(6).collect();
+    let pane = live.pane().clone();
+    let ours = *pane.server().socket() == gemini.tmux.socket;
+    let steers = Steers { orders: live.orders(), pane, ours, life: life.clone() };
+    Ok(Agent {
+        events: Box::new(Hears { live, life, guard }),
+        orders: Arc::new(steers),
+        ready: false,
+    })
+}
+
+async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<(Live, Option<Guard>), Failure> {
+    let cli = gemini.cli().await?;
+    let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
+    if wanted.mode == Mode::Default {
+        // Said out loud: the settings of a repository name another one for those who say nothing.
+        start = start.extra_arg("--approval-mode=default");
+    }
+    start = wanted.model.iter().fold(start, Start::model);
+    for (name, value) in &gemini.env {
+        start = start.env(name.to_string_lossy(), value.to_string_lossy());
+    }
+    let mut guard = None;
+    if let Some(id) = &wanted.agent_id {
+        let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id));
+        let file = file.ok_or_else(|| no_file(id))?;
+        guard = Some(kept(&file, &gemini.aside, &cli).await?);
+        start = start.resume(id, file);
+    } else if cli.at_least(OWN_ID) {
+        start = start.session_id(&wanted.id);
+    }
+    let server = gemini.tmux.server(None).await?;
+    Ok((start.cli(cli).start_on(&server).await?, guard))
+}
+
+/// A copy of the session's file, before the CLI touches it.
+async fn kept(file: &Path, aside: &Path, cli: &Cli) -> Result<Guard, Failure> {
+    let guard = Guard::new(file, aside).map_err(|error| {
+        let message = format!("no copy could be made of {}: {error}", file.display());
+        Failure::new(Phase::Start, "no_copy", message)
+    })?;
+    if cli.at_least(CLASHES) {
+        guard.wait().await;
+    }
+    Ok(guard)
+}
+
+struct Hears {
+    live: Live,
+    life: String,
+    guard: Option<Guard>,
+}
+
+impl Events for Hears {
+    fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>> {
+        Box::pin(async {
+            let mut event = self.live.next().await?;
+            match &mut event.kind {
+                EventKind::Asked(question) => question.id = self.named(&question.id),
+                EventKind::Answered { question_id, .. } => *question_id = self.named(question_id),
+                EventKind::SessionEnded { .. } => self.settle(),
+                _ => {}
+            }
+            Some(event)
+        })
+    }
+}
+
+impl Hears {
+    fn named(&self, id: &Text<'_>) -> Text<'static> {
+        Text::from(format!("{}-{id}", self.life))
+    }
+
+    /// Takes away what would make the next start of the CLI delete the session.
+    fn settle(&mut self) {
+        if let Some(Err(error)) = self.guard.take().map(|guard| guard.move_stubs()) {
+            tracing::warn!("what an agent left could not be put away: {error}");
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Steers {
+    orders: Steering,
+    pane: Pane,
+    ours: bool,
+    life: String,
+}
+
+impl Orders for Steers {
+    fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
+        let steers = self.clone();
+        Box::pin(async move { steers.obey(order).await })
+    }
+
+    fn hook(&self, line: String) -> Option<BoxFuture<'static, Result<(), Failure>>> {
+        let orders = self.orders.clone();
+        Some(Box::pin(async move { orders.hook(line).await }))
+    }
+
+    fn pane(&self) -> Option<Pane> {
+        Some(self.pane.clone())
+    }
+}
+
+impl Steers {
+    async fn obey(&self, order: Order) -> Result<(), Failure> {
+        match order {
+            // Somebody at the desk may have been faster: then the CLI queues it.
+            Order::Prompt { text, .. } => {
+                self.orders.send(Words::typed(&text), Vec::new(), Busy::Queue).await
+            }
+            Order::Answer { question_id, choice, reason } => {
+                let own = question_id.strip_prefix(&format!("{}-", self.life)).map(str::to_owned);
+                let own = own.ok_or_else(|| {
+                    Failure::new(Phase::Request, "question_gone", "that question is no longer open")
+                })?;
+                self.orders.answer(Some(own), choice, reason).await
+            }
+            Order::Interrupt => self.orders.interrupt(false).await,
+            Order::Mode(mode) => self.orders.mode(mode).await,
+            Order::Model(model) => self.orders.model(model).await,
+            Order::Keys { text, keys } => {
+                if let Some(text) = text {
+                    self.pane.type_text(&text).await?;
+                }
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                if keys.is_empty() { Ok(()) } else { self.pane.press(&keys).await }
+            }
+            Order::Stop => self.stop().await,
+        }
+    }
+
+    async fn stop(&self) -> Result<(), Failure> {
+        self.orders.stop().await?;
+        if self.ours {
+            // tmux may keep a window whose program has ended. One that is gone need not be taken away.
+            drop(self.pane.kill().await);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Pictures that belong to prompts: files of the daemon's own, named by what is in them.
+
+use crate::trouble::Trouble;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+/// The kinds of pictures that the models take, with the ends of their names.
+const KINDS: [(&str, &str); 5] = [
+    ("image/png", "png"),
+    ("image/jpeg", "jpg"),
+    ("image/webp", "webp"),
+    ("image/heic", "heic"),
+    ("image/gif", "gif"),
+];
+
+/// The directory of pictures.
+#[derive(Debug, Clone, Default)]
+pub struct Uploads(PathBuf);
+
+impl Uploads {
+    /// In a directory, which is made when it is needed.
+    pub fn new(directory: PathBuf) -> Self {
+        Self(directory)
+    }
+
+    /// Keeps a picture, and gives its name.
+    pub fn keep(&self, media_type: &str, bytes: &[u8]) -> anyhow::Result<String> {
+        let Some((_, end)) = KINDS.iter().find(|(kind, _)| *kind == media_type) else {
+            let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+            let message = format!("`{media_type}` is no picture that a model takes");
+            let hint = format!("one of: {}", kinds.join(", "));
+            return Err(Trouble::refused("wrong_request", message).hint(hint).into());
+        };
+        let hash = Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
+            // Writing to a string does not fail.
+            let _written = write!(hex, "{byte:02x}");
+            hex
+        });
+        let name = format!("{hash}.{end}");
+        fs::create_dir_all(&self.0)?;
+        fs::write(self.0.join(&name), bytes)?;
+        Ok(name)
+    }
+
+    /// Whether a name is one of ours, and its picture is there.
+    pub fn has(&self, name: &str) -> bool {
+        let known = KINDS.iter().any(|(_, end)| {
+            let hash = name.strip_suffix(end).and_then(|name| name.strip_suffix('.'));
+            hash.is_some_and(|hash| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
+        });
+        known && self.path(name).is_file()
+    }
+
+    /// Where a picture is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The kind of a picture, by its name.
+    pub fn media_type(name: &str) -> &'static str {
+        let end = name.rsplit('.').next().unwrap_or_default();
+        KINDS.iter().find(|(_, known)| *known == end).map_or("image/png", |(kind, _)| kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Uploads;
+
+    #[test]
+    fn only_names_that_were_given_are_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let uploads = Uploads::new(directory.path().join("uploads"));
+        let name = uploads.keep("image/png", b"picture").unwrap();
+        assert!(uploads.has(&name));
+        assert_eq!(Uploads::media_type(&name), "image/png");
+        assert!(!uploads.has("../token") && !uploads.has("") && !uploads.has(".png"));
+        assert!(!uploads.has(&name.replace(".png", ".jpg")));
+        assert!(uploads.keep("text/html", b"<script>").is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! One daemon for each user: its place, its lock, its life.
+
+mod place;
+mod settings;
+
+pub use place::{Address, Place};
+pub use settings::{Serve, Told};
+
+use super::door::tls::{self, Tls};
+use super::door::{Addresses, Door, Secret};
+use super::hub::agent::Agents;
+use super::hub::{Hub, Settings, Uploads};
+use super::log::{Keep, Log, retain};
+use super::push::{self, Push, Vapid};
+use super::routes::{Api, router};
+use super::server;
+use crate::trouble::Trouble;
+use anyhow::Context;
+use jiff::SignedDuration;
+use pollux_agent::gemini::hooks::deliver::Place as HookPlace;
+use pollux_agent::session::Limits;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// What is old is looked for so often.
+const RETAIN: Duration = Duration::from_hours(1);
+
+/// A daemon that is about to run. Its lock is held, its port is bound.
+#[derive(Debug)]
+pub struct Daemon {
+    place: Place,
+    _lock: place::Lock,
+    listener: TcpListener,
+    tls: Option<Tls>,
+    api: Arc<Api>,
+    keep: Keep,
+    hooks: Option<HookPlace>,
+    /// Where it is reached.
+    pub address: Address,
+}
+
+/// What a daemon needs besides its settings.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// Where it keeps its things.
+    pub place: Place,
+    /// The agent's own directory.
+    pub gemini: PathBuf,
+    /// The index of the agent's files.
+    pub index: Option<PathBuf>,
+    /// How agents are started.
+    pub agents: Agents,
+    /// Where hooks hand over what they were told.
+    pub hooks: Option<HookPlace>,
+}
+
+impl Daemon {
+    /// Takes the lock, opens the log and binds the port. Fails where another daemon runs.
+    pub async fn open(serve: &Serve, around: Surroundings) -> anyhow::Result<Self> {
+        let Surroundings { place, gemini, index, agents, hooks } = around;
+        place.make()?;
+        let lock = place.lock()?;
+        let log = Log::open(&place.log())?;
+        let keep = Keep {
+            age: SignedDuration::from_hours(24 * i64::from(serve.keep_days)),
+            bytes: u64::from(serve.keep_megabytes) << 20,
+        };
+        let limits = Limits {
+            yolo: SignedDuration::from_mins(i64::from(serve.yolo_minutes)),
+            stall: SignedDuration::from_secs(i64::from(serve.stall_seconds)),
+            ..Limits::default()
+        };
+        let uploads = Uploads::new(place.uploads());
+        let settings = Settings { gemini, index, limits, uploads };
+        let hub = Hub::open(log.clone(), agents, settings)?;
+        let listener = listen(serve).await?;
+        let bound = listener.local_addr()?;
+        let names = serve.names(bound.ip());
+        let loopback = bound.ip().is_loopback();
+        let tls = match (&serve.certificate, serve.behind_proxy.is_some() || loopback) {
+            (Some((certificate, key)), _) => Some(tls::from_files(certificate, key)?),
+            (None, true) => None,
+            (None, false) => Some(tls::own(&place.tls(), &bare(&names))?),
+        };
+        let mut addresses = Addresses::new(&names, bound.port(), tls.is_some());
+        if let Some(origin) = &serve.behind_proxy {
+            addresses.add(origin);
+        }
+        let owner = Secret::in_file(&place.token()).context("could not make the token file")?;
+        let door = Door::new(log, &owner, format!("pollux_{}", bound.port()))?;
+        let address = Address {
+            pid: std::process::id(),
+            origins: addresses.origins(),
+            fingerprint: tls.as_ref().map(|tls| tls.fingerprint.clone()),
+        };
+        let fingerprint = address.fingerprint.clone();
+        let proxied =
+            serve.behind_proxy.as_deref().is_some_and(|origin| origin.starts_with("https:"));
+        let secure = tls.is_some() || proxied;
+        let stop = CancellationToken::new();
+        let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?)?);
+        let api = Arc::new(Api { hub, door, addresses, fingerprint, secure, push, stop });
+        Ok(Self { place, _lock: lock, listener, tls, api, keep, hooks, address })
+    }
+
+    /// What the requests share, for tests that look inside.
+    pub fn api(&self) -> Arc<Api> {
+        Arc::clone(&self.api)
+    }
+
+    /// Serves until somebody says stop: a signal, or a request.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let stop = self.api.stop.clone();
+        let socket = server::bind(&self.place.socket())
+            .with_context(|| format!("could not listen on {}", self.place.socket().display()))?;
+        let router = router(Arc::clone(&self.api));
+        let hub = self.api.hub.clone();
+        // Whoever asks finds the agents that live.
+        hub.take_up_all().await;
+        let mut tasks = JoinSet::new();
+        if let Some(hooks) = self.hooks {
+            tasks.spawn(hub.clone().hear_hooks(hooks));
+        }
+        tasks.spawn(server::port(self.listener, self.tls, router.clone(), stop.clone()));
+        tasks.spawn(server::socket(socket, router, stop.clone()));
+        tasks.spawn(push::watch(hub.clone(), Arc::clone(&self.api.push), stop.clone()));
+        tasks.spawn(hub.clone().mend());
+        tasks.spawn(hub.clone().follow_files());
+        tasks.spawn(keep(hub.clone(), self.keep, stop.clone()));
+        self.place.announce(&self.address)?;
+        tracing::info!(origins = ?self.address.origins, "serving");
+        let (mut interrupt, mut terminate) =
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            () = stop.cancelled() => {}
+        }
+        tracing::info!("stopping");
+        self.place.leave();
+        stop.cancel();
+        hub.stop().await;
+        while tasks.join_next().await.is_some() {}
+        Ok(())
+    }
+}
+
+async fn keep(hub: Hub, keep: Keep, stop: CancellationToken) {
+    loop {
+        let now = hub.now();
+        match hub.log().write(move |connection| retain(connection, keep, now)).await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(gone, "old events were let go"),
+            Err(error) => tracing::error!("{error:#}"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(RETAIN) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+async fn listen(serve: &Serve) -> anyhow::Result<TcpListener> {
+    let wanted = SocketAddr::new(serve.bind, serve.port.unwrap_or(settings::PORT));
+    let listener = match TcpListener::bind(wanted).await {
+        // Nobody asked for this very port: any other will do.
+        Err(error) if serve.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
+            TcpListener::bind(SocketAddr::new(serve.bind, 0)).await
+        }
+        other => other,
+    };
+    listener.map_err(|error| {
+        let trouble = Trouble::failed("no_port", format!("could not listen on {wanted}"));
+        anyhow::Error::new(error).context(trouble.hint("choose another port: `--port N`"))
+    })
+}
+
+/// Names as a certificate has them: an IPv6 address without its brackets.
+fn bare(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| name.trim_matches(['[', ']']).to_owned()).collect()
+}

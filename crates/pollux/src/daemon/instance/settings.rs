@@ -1,0 +1,188 @@
+//! The settings of a daemon: a file, then the environment, then flags, each stronger than the one before.
+
+use crate::trouble::Trouble;
+use serde::Deserialize;
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+
+/// The port, unless told otherwise.
+pub(super) const PORT: u16 = 7465;
+
+/// What somebody says about a daemon: each may be left out.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Told {
+    /// The port.
+    pub port: Option<u16>,
+    /// The address to listen on.
+    pub bind: Option<IpAddr>,
+    /// More names by which it is reached.
+    pub names: Vec<String>,
+    /// A certificate.
+    pub certificate: Option<PathBuf>,
+    /// Its key.
+    pub key: Option<PathBuf>,
+    /// The origin of a proxy in front that speaks TLS.
+    pub behind_proxy: Option<String>,
+    /// How long `yolo` lasts that was given from a device.
+    pub yolo_minutes: Option<u32>,
+    /// How long a working agent may be silent before that is said.
+    pub stall_seconds: Option<u32>,
+    /// How long events are kept.
+    pub keep_days: Option<u32>,
+    /// How large the log may be.
+    pub keep_megabytes: Option<u32>,
+}
+
+/// What a daemon does.
+#[derive(Debug, Clone)]
+pub struct Serve {
+    /// The port; none where any will do.
+    pub port: Option<u16>,
+    /// The address to listen on.
+    pub bind: IpAddr,
+    /// More names by which it is reached.
+    pub more_names: Vec<String>,
+    /// A certificate and its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The origin of a proxy in front.
+    pub behind_proxy: Option<String>,
+    /// How long `yolo` lasts that was given from a device.
+    pub yolo_minutes: u32,
+    /// How long a working agent may be silent before that is said.
+    pub stall_seconds: u32,
+    /// How long events are kept.
+    pub keep_days: u32,
+    /// How large the log may be.
+    pub keep_megabytes: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct File {
+    serve: Told,
+}
+
+impl Told {
+    /// What a file says; nothing where there is none.
+    pub fn in_file(path: &Path) -> anyhow::Result<Self> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let file: File = toml::from_str(&text).map_err(|error| {
+            let message = format!("{} cannot be read", path.display());
+            anyhow::Error::new(error).context(Trouble::refused("wrong_settings", message))
+        })?;
+        Ok(file.serve)
+    }
+
+    /// The same, but with what somebody stronger says.
+    #[must_use]
+    pub fn or_rather(mut self, stronger: Self) -> Self {
+        self.names.extend(stronger.names);
+        Self {
+            port: stronger.port.or(self.port),
+            bind: stronger.bind.or(self.bind),
+            names: self.names,
+            certificate: stronger.certificate.or(self.certificate),
+            key: stronger.key.or(self.key),
+            behind_proxy: stronger.behind_proxy.or(self.behind_proxy),
+            yolo_minutes: stronger.yolo_minutes.or(self.yolo_minutes),
+            stall_seconds: stronger.stall_seconds.or(self.stall_seconds),
+            keep_days: stronger.keep_days.or(self.keep_days),
+            keep_megabytes: stronger.keep_megabytes.or(self.keep_megabytes),
+        }
+    }
+
+    /// The same as arguments of `pollux serve`.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut all: Vec<OsString> = Vec::new();
+        let mut add = |flag: &str, value: Option<OsString>| {
+            if let Some(value) = value {
+                all.extend([flag.into(), value]);
+            }
+        };
+        add("--port", self.port.map(|port| port.to_string().into()));
+        add("--bind", self.bind.map(|bind| bind.to_string().into()));
+        for name in &self.names {
+            add("--name", Some(name.into()));
+        }
+        add("--certificate", self.certificate.clone().map(Into::into));
+        add("--key", self.key.clone().map(Into::into));
+        add("--behind-proxy", self.behind_proxy.clone().map(Into::into));
+        all
+    }
+
+    /// What the daemon does then.
+    pub fn settle(self) -> anyhow::Result<Serve> {
+        let certificate = match (self.certificate, self.key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => {
+                let trouble = Trouble::refused("half_a_certificate", "a certificate needs its key");
+                return Err(trouble.hint("give both: `--certificate FILE --key FILE`").into());
+            }
+        };
+        if let Some(origin) = &self.behind_proxy
+            && !origin.starts_with("https://")
+            && !origin.starts_with("http://localhost")
+        {
+            let trouble = Trouble::refused("no_tls", "a proxy in front must speak TLS");
+            return Err(trouble.hint("name its origin, such as https://pollux.example.com").into());
+        }
+        Ok(Serve {
+            port: self.port,
+            bind: self.bind.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            more_names: self.names,
+            certificate,
+            behind_proxy: self.behind_proxy,
+            yolo_minutes: self.yolo_minutes.unwrap_or(60),
+            stall_seconds: self.stall_seconds.unwrap_or(90),
+            keep_days: self.keep_days.unwrap_or(90),
+            keep_megabytes: self.keep_megabytes.unwrap_or(4096),
+        })
+    }
+}
+
+impl Serve {
+    /// The names by which a daemon is reached that is bound to an address.
+    pub(super) fn names(&self, bound: IpAddr) -> Vec<String> {
+        let mut names = match bound {
+            address if address.is_loopback() => {
+                vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()]
+            }
+            address if address.is_unspecified() => {
+                let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+                names.extend(outward().map(written));
+                let host = rustix::system::uname().nodename().to_string_lossy().to_lowercase();
+                names.push(format!("{host}.local"));
+                names.push(host);
+                names
+            }
+            address => vec![written(address)],
+        };
+        names.extend(self.more_names.iter().cloned());
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+fn written(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
+/// The address by which others reach this machine: that of the way out. Nothing is sent.
+fn outward() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_unspecified())
+}

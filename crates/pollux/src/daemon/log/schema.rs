@@ -1,0 +1,116 @@
+//! The tables. `user_version` counts the steps that were taken.
+
+use rusqlite::{Connection, OpenFlags};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Each step is taken once, in this order; a new one is added at the end.
+const STEPS: &[&str] = &[
+    r"
+CREATE TABLE sessions (
+    no INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    agent_id TEXT,
+    summary TEXT NOT NULL,
+    start TEXT,
+    file TEXT,
+    floor INTEGER NOT NULL DEFAULT 0,
+    updated_at INTEGER NOT NULL
+);
+CREATE INDEX sessions_agent ON sessions (agent_id);
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    json TEXT NOT NULL,
+    cut TEXT,
+    whole TEXT
+);
+CREATE UNIQUE INDEX events_seq ON events (session, seq);
+CREATE TABLE messages (
+    session INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    model TEXT,
+    tokens INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, position)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX messages_id ON messages (session, id);
+CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1);
+CREATE TABLE commands (
+    session INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    command TEXT NOT NULL,
+    reply TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+CREATE TABLE begun (client_id TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE devices (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    hash BLOB NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    seen_at INTEGER
+) WITHOUT ROWID;
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    device TEXT NOT NULL,
+    action TEXT NOT NULL,
+    session TEXT,
+    detail TEXT NOT NULL
+);
+CREATE TABLE projects (path TEXT PRIMARY KEY) WITHOUT ROWID;
+",
+    r"
+CREATE TABLE shares (
+    hash BLOB PRIMARY KEY,
+    session TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE subscriptions (
+    endpoint TEXT PRIMARY KEY,
+    device TEXT NOT NULL,
+    p256dh TEXT NOT NULL,
+    auth TEXT NOT NULL
+) WITHOUT ROWID;
+",
+];
+
+/// Opens the database for the one who writes, and takes the steps that are missing.
+pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
+    // Nobody else's business; what SQLite puts beside it has the same permissions.
+    let made = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    drop(made);
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    // Killed at any moment, a transaction is there or is not. What was on disk before stays, also without power; the
+    // last transactions before the power went may be gone.
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    let done: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let transaction = connection.transaction()?;
+    for step in STEPS.iter().skip(done) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", STEPS.len().max(done))?;
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// Opens the database for somebody who reads.
+pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    // Half a megabyte for each connection: the system has the file in memory anyway.
+    connection.pragma_update(None, "cache_size", -512)?;
+    Ok(connection)
+}

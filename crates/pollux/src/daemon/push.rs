@@ -1,0 +1,236 @@
+//! Calls to devices whose app is closed: Web Push. What is told is closed with the device's own key; whoever carries it sees
+//! its size and its time.
+
+mod vapid;
+
+pub use vapid::Vapid;
+
+use super::hub::Hub;
+use super::log::{self, Bell, Subscription};
+use crate::api::{Call, CallKind, Summary};
+use crate::render::clean;
+use crate::trouble::Trouble;
+use anyhow::Context;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pollux_agent::model::SessionStatus;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use web_push_native::p256::PublicKey;
+use web_push_native::{Auth, WebPushBuilder};
+
+/// The services that browsers have their calls carried by. A device cannot have the daemon talk to anybody else.
+const CARRIERS: [&str; 5] = [
+    "fcm.googleapis.com",
+    "push.services.mozilla.com",
+    "push.apple.com",
+    "notify.windows.com",
+    "push.yandex.net",
+];
+/// How long a call waits for a device that is off.
+const LASTS: Duration = Duration::from_hours(12);
+/// How long a carrier may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How much of a question or an answer a call has.
+const LONGEST: usize = 200;
+
+/// Who is called, and who is looking.
+#[derive(Debug)]
+pub struct Push {
+    vapid: Vapid,
+    http: reqwest::Client,
+    /// How many clients of each device are to be seen on a screen: only these make a call needless.
+    visible: Mutex<HashMap<String, usize>>,
+}
+
+impl Push {
+    /// With this key.
+    pub fn new(vapid: Vapid) -> anyhow::Result<Self> {
+        // Once for the process; the second time it is there already.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder().timeout(PATIENCE).build()?;
+        Ok(Self { vapid, http, visible: Mutex::default() })
+    }
+
+    /// The key that browsers want to know, as they want it.
+    pub fn key(&self) -> String {
+        self.vapid.public()
+    }
+
+    /// A client of a device is to be seen, or no more.
+    pub fn looks(&self, device: &str, visible: bool) {
+        let mut all = self.visible();
+        let count = all.entry(device.to_owned()).or_default();
+        *count = if visible { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            all.remove(device);
+        }
+    }
+
+    fn visible(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.visible.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the devices that nobody looks at. With `only`, this one, looked at or not.
+    pub async fn call(&self, hub: &Hub, call: &Call, only: Option<&str>) -> anyhow::Result<usize> {
+        let all = hub.log().read(log::subscriptions).await?;
+        let mut called = 0;
+        for subscription in all {
+            let looks = self.visible().contains_key(&subscription.device);
+            if only.map_or(looks, |only| only != subscription.device) {
+                continue;
+            }
+            match self.send(&subscription, call).await {
+                Ok(true) => called += 1,
+                Ok(false) => {
+                    let gone = subscription.endpoint;
+                    hub.log().write(move |connection| log::unsubscribe(connection, &gone)).await?;
+                }
+                Err(error) => tracing::warn!("a device could not be called: {error:#}"),
+            }
+        }
+        Ok(called)
+    }
+
+    /// False where nobody is there any more.
+    async fn send(&self, to: &Subscription, call: &Call) -> anyhow::Result<bool> {
+        let request = self.vapid.request(to, &serde_json::to_vec(call)?)?;
+        let (parts, body) = request.into_parts();
+        let mut post = self.http.post(parts.uri.to_string()).body(body);
+        for (name, value) in &parts.headers {
+            post = post.header(name, value);
+        }
+        let status = post.send().await.context("the carrier is not to be reached")?.status();
+        match status.as_u16() {
+            200..=299 => Ok(true),
+            404 | 410 => Ok(false),
+            other => anyhow::bail!("the carrier answered {other}"),
+        }
+    }
+}
+
+/// What a browser gives to those who want to call it.
+pub fn checked(endpoint: &str, p256dh: &str, auth: &str) -> Result<(), Trouble> {
+    let host = endpoint.strip_prefix("https://").and_then(|rest| rest.split('/').next());
+    let known = |host: &str| {
+        CARRIERS.iter().any(|carrier| host == *carrier || host.ends_with(&format!(".{carrier}")))
+    };
+    if !host.is_some_and(known) {
+        let message = "calls are carried by the services of browsers only";
+        return Err(Trouble::refused("wrong_request", message));
+    }
+    keys(p256dh, auth).map(drop).map_err(|_error| {
+        Trouble::refused("wrong_request", "these are no keys of a browser's subscription")
+    })
+}
+
+fn keys(p256dh: &str, auth: &str) -> anyhow::Result<(PublicKey, Auth)> {
+    let key = PublicKey::from_sec1_bytes(&URL_SAFE_NO_PAD.decode(p256dh.trim_end_matches('='))?)?;
+    let auth = URL_SAFE_NO_PAD.decode(auth.trim_end_matches('='))?;
+    anyhow::ensure!(auth.len() == 16, "the secret has 16 bytes");
+    Ok((key, Auth::clone_from_slice(&auth)))
+}
+
+fn closed(to: &Subscription, words: &[u8]) -> anyhow::Result<axum::http::Request<Vec<u8>>> {
+    let (key, auth) = keys(&to.p256dh, &to.auth)?;
+    let builder = WebPushBuilder::new(to.endpoint.parse()?, key, auth).with_valid_duration(LASTS);
+    Ok(builder.build(words)?)
+}
+
+/// Watches all sessions, and calls where something happened that somebody waits for.
+pub async fn watch(hub: Hub, push: Arc<Push>, stop: CancellationToken) {
+    let bell = Arc::<Bell>::default();
+    hub.watch(&bell);
+    let mut known: HashMap<String, Arc<Summary>> =
+        hub.list().into_iter().map(|summary| (summary.id.clone(), summary)).collect();
+    loop {
+        let dirty = tokio::select! {
+            () = stop.cancelled() => return,
+            dirty = bell.heard() => dirty,
+        };
+        for id in dirty {
+            let Ok((_, feed)) = hub.feed(&id) else { continue };
+            let now = feed.summary();
+            let before = known.insert(id.to_string(), Arc::clone(&now));
+            let Some(call) = news(before.as_deref(), &now) else { continue };
+            if let Err(error) = push.call(&hub, &call, None).await {
+                tracing::warn!("{error:#}");
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    id: String,
+    text: String,
+}
+
+/// What somebody who does not look wants to know, if anything.
+fn news(before: Option<&Summary>, now: &Summary) -> Option<Call> {
+    let before = before?;
+    let asked = |summary: &Summary| -> Vec<Asked> {
+        let questions = summary.questions.iter();
+        questions.filter_map(|open| serde_json::from_str(open.question.get()).ok()).collect()
+    };
+    let old = asked(before);
+    let new = asked(now).into_iter().find(|new| old.iter().all(|old| old.id != new.id));
+    let worked = matches!(before.status, SessionStatus::Working | SessionStatus::Waiting);
+    let activity = || now.activity.clone().unwrap_or_default();
+    let (kind, body) = if let Some(asked) = new {
+        (CallKind::Question, asked.text)
+    } else if worked && now.status == SessionStatus::Idle {
+        (CallKind::Done, activity())
+    } else if worked && matches!(now.status, SessionStatus::Error | SessionStatus::Exited) {
+        (CallKind::Failed, activity())
+    } else if before.stalled_since.is_none() && now.stalled_since.is_some() {
+        (CallKind::Stalled, "it works, and has said nothing for a while".to_owned())
+    } else {
+        return None;
+    };
+    let title = now.title.clone().unwrap_or_else(|| "Gemini".to_owned());
+    let body = clean(&body).chars().take(LONGEST).collect();
+    Some(Call { kind, title, body, session_id: Some(now.id.clone()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Summary, checked, news};
+    use crate::api::CallKind;
+    use jiff::Timestamp;
+    use pollux_agent::model::SessionStatus;
+
+    #[test]
+    fn a_device_is_called_when_a_turn_is_over_and_not_when_it_begins() {
+        let of = |status| Summary { status, ..Summary::empty(Timestamp::UNIX_EPOCH) };
+        let (idle, working) = (of(SessionStatus::Idle), of(SessionStatus::Working));
+        assert!(news(Some(&idle), &working).is_none());
+        assert!(news(None, &idle).is_none());
+        assert_eq!(news(Some(&working), &idle).unwrap().kind, CallKind::Done);
+        let gone = of(SessionStatus::Exited);
+        assert_eq!(news(Some(&working), &gone).unwrap().kind, CallKind::Failed);
+        assert!(news(Some(&idle), &gone).is_none());
+    }
+
+    #[test]
+    fn the_daemon_talks_to_carriers_and_to_nobody_else() {
+        let key = "BLn9b-VR0ca83knDNZ32dCHGyjJp-1riX9ZTN40MqV8K_LpQmLqxC_DoHvqvFXO_nGdAB4W9dogZb_sM-uV4JbY";
+        let auth = "_ordMnz7uTCmrpBTeUV4Bw";
+        assert!(checked("https://fcm.googleapis.com/fcm/send/x", key, auth).is_ok());
+        assert!(checked("https://updates.push.services.mozilla.com/x", key, auth).is_ok());
+        for endpoint in [
+            "http://fcm.googleapis.com/x",
+            "https://127.0.0.1/x",
+            "https://evil.example/fcm.googleapis.com",
+            "https://fcm.googleapis.com.evil.example/",
+            "https://fcm.googleapis.com@evil.example/",
+        ] {
+            assert!(checked(endpoint, key, auth).is_err(), "{endpoint}");
+        }
+        assert!(checked("https://fcm.googleapis.com/x", "", auth).is_err());
+        assert!(checked("https://fcm.googleapis.com/x", key, "short").is_err());
+    }
+}

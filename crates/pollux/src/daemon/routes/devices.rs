@@ -1,0 +1,155 @@
+//! Devices: letting in, listing, sending away; and who did what.
+#![expect(unused_qualifications, reason = "in what utoipa makes of `params`")]
+
+use super::sessions::note;
+use super::{Api, Bad, need};
+use crate::api::{
+    AuditEntry, Device, Devices, Health, Me, Pair, Paired, Pairing, Problem, Scope, VERSION,
+};
+use crate::daemon::door::Guest;
+use crate::daemon::log;
+use crate::trouble::Trouble;
+use axum::Json;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::SET_COOKIE;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+const LONGEST_NAME: usize = 64;
+/// A browser keeps its cookie for a year, unless it is sent away before.
+const COOKIE_SECONDS: u32 = 31_536_000;
+
+#[utoipa::path(
+    post, path = "/api/v1/pairings", request_body = Pairing,
+    responses((status = 200, body = Pair), (status = 403, body = Problem))
+)]
+pub(super) async fn pair(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+    Json(pairing): Json<Pairing>,
+) -> Result<Json<Pair>, Bad> {
+    need(&guest, Scope::Admin)?;
+    let name = pairing.name.trim();
+    if name.is_empty() || name.len() > LONGEST_NAME || pairing.scopes.is_empty() {
+        let message = "a device has a name of at most 64 bytes, and one scope at least";
+        return Err(Trouble::refused("wrong_request", message).into());
+    }
+    let detail = json!({ "name": name, "scopes": pairing.scopes });
+    let (code, expires_at) = api.door.pairings.open(pairing, api.hub.now());
+    note(&api, &guest, "pair", None, detail).await;
+    let origins = api.addresses.origins().into_iter();
+    let urls = origins.map(|origin| format!("{origin}/#pair={code}")).collect();
+    let fingerprint = api.fingerprint.clone();
+    Ok(Json(Pair { code, urls, fingerprint, expires_at }))
+}
+
+/// What a device is told that was let in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LetIn {
+    /// Who it is.
+    #[serde(flatten)]
+    me: Me,
+    /// The secret, for programs; browsers get it as a cookie and never see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// Uses a code. Open to everybody who comes by one of our addresses: the code is what they know.
+#[utoipa::path(
+    post, path = "/api/v1/pair", request_body = Paired,
+    responses((status = 200, body = LetIn), (status = 401, body = Problem))
+)]
+pub(super) async fn claim(
+    State(api): State<Arc<Api>>,
+    headers: HeaderMap,
+    Json(Paired { code, name: own }): Json<Paired>,
+) -> Result<Response, Bad> {
+    let now = api.hub.now();
+    let stranger = Guest { name: "(not let in)".into(), scopes: Vec::new(), ..Guest::owner() };
+    let Some(Pairing { name, scopes }) = api.door.pairings.claim(&code, now) else {
+        note(&api, &stranger, "wrong_code", None, json!({})).await;
+        let trouble = Trouble::refused("wrong_code", "this code is wrong, used, or too old");
+        return Err(trouble.hint("make a new one: `pollux pair`").into());
+    };
+    let own = own.filter(|own| !own.trim().is_empty() && own.len() <= LONGEST_NAME);
+    let name = own.unwrap_or(name);
+    let id = uuid::Uuid::new_v4().to_string();
+    let device = Device {
+        id: id.clone(),
+        name: name.trim().to_owned(),
+        scopes: scopes.clone(),
+        created_at: now,
+        seen_at: Some(now),
+    };
+    let secret = api.door.admit(device).await?;
+    note(&api, &stranger, "let_in", None, json!({ "device": name, "id": id })).await;
+    let me = Me { device: name, scopes };
+    if !headers.contains_key("origin") {
+        let token = Some(secret.expose().to_owned());
+        return Ok(Json(LetIn { me, token }).into_response());
+    }
+    let secure = if api.secure { "; Secure" } else { "" };
+    let cookie = format!(
+        "{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={COOKIE_SECONDS}{secure}",
+        api.door.cookie(),
+        secret.expose(),
+    );
+    Ok(([(SET_COOKIE, cookie)], Json(LetIn { me, token: None })).into_response())
+}
+
+#[utoipa::path(get, path = "/api/v1/devices", responses((status = 200, body = Devices)))]
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+) -> Result<Json<Devices>, Bad> {
+    need(&guest, Scope::Admin)?;
+    Ok(Json(Devices { devices: api.door.list() }))
+}
+
+#[utoipa::path(
+    delete, path = "/api/v1/devices/{id}", params(("id" = String, Path)),
+    responses((status = 200, body = Health), (status = 404, body = Problem))
+)]
+pub(super) async fn revoke(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+    Path(id): Path<String>,
+) -> Result<Json<Health>, Bad> {
+    need(&guest, Scope::Admin)?;
+    if !api.door.revoke(&id).await? {
+        let message = format!("there is no device `{id}`");
+        let trouble = Trouble::refused("unknown_device", message);
+        return Err(trouble.hint("`pollux devices` lists them").into());
+    }
+    note(&api, &guest, "revoke", None, json!({ "id": id })).await;
+    Ok(Json(Health { ok: true, api: VERSION }))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct Last {
+    /// How many at most.
+    limit: Option<usize>,
+}
+
+/// Who did what.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Audit {
+    /// The newest first.
+    entries: Vec<AuditEntry>,
+}
+
+#[utoipa::path(get, path = "/api/v1/audit", params(Last), responses((status = 200, body = Audit)))]
+pub(super) async fn audit(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+    Query(last): Query<Last>,
+) -> Result<Json<Audit>, Bad> {
+    need(&guest, Scope::Admin)?;
+    let most = last.limit.unwrap_or(100).clamp(1, 1000);
+    let read = move |connection: &rusqlite::Connection| log::audited(connection, most);
+    Ok(Json(Audit { entries: api.hub.log().read(read).await? }))
+}

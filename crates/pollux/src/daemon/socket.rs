@@ -1,0 +1,285 @@
+//! The WebSocket: subscriptions to many sessions over one connection, commands the other way.
+//!
+//! Nothing waits in memory for a client. It reads from the log at its own pace, and one that does not read is sent away.
+
+use super::door::Guest;
+use super::hub::Hub;
+use super::log::Bell;
+use super::reader::Reader;
+use super::routes::{Api, commanded, problem};
+use super::screen;
+use crate::api::{ClientFrame, HEARTBEAT_SECONDS, Hello, ServerFrame};
+use crate::trouble::Trouble;
+use axum::extract::ws::{Message, WebSocket};
+use futures::stream::{SplitSink, SplitStream};
+use futures::{SinkExt, StreamExt};
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// A client that takes no frame for so long is sent away.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A client that says nothing for so long is gone: it answers pings by itself.
+const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS * 4);
+/// How many sessions one connection may follow.
+const SUBSCRIPTIONS: usize = 128;
+/// How many screens one connection may look at.
+const SCREENS: usize = 4;
+/// How many commands of one connection may be on their way.
+const COMMANDS: usize = 32;
+/// How many sessions the list has that `watch` gives; more are to be had by page.
+const LISTED: usize = 100;
+/// The longest frame that a client may send: a prompt of a megabyte, with its escapes.
+pub const LONGEST: usize = 4 << 20;
+
+struct Client {
+    api: Arc<Api>,
+    guest: Guest,
+    out: SplitSink<WebSocket, Message>,
+    bell: Arc<Bell>,
+    readers: HashMap<String, Reader>,
+    /// The versions of summaries that were sent, where all are watched.
+    watched: Option<HashMap<String, u64>>,
+    commands: JoinSet<String>,
+    /// The screens that are shown, each by a task that ends when it is dropped.
+    screens: HashMap<String, JoinSet<()>>,
+    /// True while somebody looks at it.
+    visible: bool,
+    pictures: (mpsc::Sender<String>, mpsc::Receiver<String>),
+}
+
+/// Somebody else has to be told, or nobody is there any more.
+struct Gone;
+
+/// Talks to one client until either side has had enough.
+pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
+    let (out, input) = socket.split();
+    let mut client = Client {
+        api,
+        guest,
+        out,
+        bell: Arc::default(),
+        readers: HashMap::new(),
+        watched: None,
+        commands: JoinSet::new(),
+        screens: HashMap::new(),
+        visible: false,
+        pictures: mpsc::channel(1),
+    };
+    let hello = ServerFrame::Hello(Hello::to(&client.guest.name, &client.guest.scopes));
+    if client.frame(&hello).await.is_ok() {
+        let _gone = client.run(input).await;
+    }
+    if client.visible {
+        client.api.push.looks(client.guest.id(), false);
+    }
+    // Whoever went away needs no farewell; the others get one.
+    let _closed = tokio::time::timeout(Duration::from_secs(1), client.out.close()).await;
+}
+
+impl Client {
+    async fn run(&mut self, mut input: SplitStream<WebSocket>) -> Result<(), Gone> {
+        let mut beat = tokio::time::interval(Duration::from_secs(HEARTBEAT_SECONDS));
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
+        let stop = self.api.stop.clone();
+        let revoked = self.guest.revoked.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(Gone),
+                () = revoked.cancelled() => return Err(Gone),
+                _ = beat.tick() => {
+                    if heard.elapsed() > SILENCE {
+                        return Err(Gone);
+                    }
+                    self.heartbeat().await?;
+                    self.send(Message::Ping(bytes::Bytes::new())).await?;
+                }
+                Some(told) = self.commands.join_next() => {
+                    if let Ok(text) = told {
+                        self.text(text).await?;
+                    }
+                }
+                message = input.next() => {
+                    heard = Instant::now();
+                    match message {
+                        Some(Ok(Message::Text(text))) => self.said(text.as_str()).await?,
+                        Some(Ok(Message::Binary(_))) => self.wrong("not_text", "frames are text").await?,
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Gone),
+                    }
+                }
+                dirty = self.bell.heard() => self.news(dirty).await?,
+                Some(picture) = self.pictures.1.recv() => self.text(picture).await?,
+            }
+        }
+    }
+
+    /// One frame for each session that has news, and then the bell once more: heartbeats and commands get in between.
+    async fn news(&mut self, dirty: BTreeSet<Arc<str>>) -> Result<(), Gone> {
+        for id in dirty {
+            if let Some(reader) = self.readers.get_mut(&*id) {
+                match reader.next().await {
+                    Ok(Some(frame)) => {
+                        self.bell.ring(&id);
+                        self.text(frame).await?;
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        self.readers.remove(&*id);
+                        self.failed(Some(id.to_string()), &error).await?;
+                    }
+                }
+            }
+            self.summary(&id).await?;
+        }
+        Ok(())
+    }
+
+    /// To those who watch all: what a session is now, unless they follow it anyway.
+    async fn summary(&mut self, id: &Arc<str>) -> Result<(), Gone> {
+        let Some(watched) = &mut self.watched else { return Ok(()) };
+        if self.readers.contains_key(&**id) {
+            return Ok(());
+        }
+        let Ok((_, feed)) = self.api.hub.feed(id) else { return Ok(()) };
+        let summary = feed.summary();
+        let sent = watched.entry(id.to_string()).or_default();
+        if summary.version > *sent {
+            *sent = summary.version;
+            let session = Box::new((*summary).clone());
+            self.frame(&ServerFrame::Session { session }).await?;
+        }
+        Ok(())
+    }
+
+    async fn said(&mut self, text: &str) -> Result<(), Gone> {
+        match serde_json::from_str(text) {
+            Ok(ClientFrame::Subscribe { session_id, after, epoch }) => {
+                self.subscribe(session_id, after.zip(epoch)).await
+            }
+            Ok(ClientFrame::Unsubscribe { session_id }) => {
+                self.readers.remove(&session_id);
+                Ok(())
+            }
+            Ok(ClientFrame::Watch) => self.watch().await,
+            Ok(ClientFrame::Command { id, session_id, command }) => {
+                if self.commands.len() >= COMMANDS {
+                    return self.wrong("too_many_commands", "wait for those before").await;
+                }
+                let (api, guest) = (Arc::clone(&self.api), self.guest.clone());
+                self.commands.spawn(async move {
+                    let outcome = commanded(&api, &guest, &session_id, id.clone(), command).await;
+                    let frame = match outcome {
+                        Ok(reply) => ServerFrame::Result { id, reply },
+                        Err(error) => ServerFrame::Error { id: Some(id), error: problem(&error) },
+                    };
+                    serde_json::to_string(&frame).unwrap_or_default()
+                });
+                Ok(())
+            }
+            Ok(ClientFrame::Screen { session_id, on: false }) => {
+                self.screens.remove(&session_id);
+                Ok(())
+            }
+            Ok(ClientFrame::Screen { session_id, on: true }) => self.show(session_id).await,
+            Ok(ClientFrame::Visible { visible }) => {
+                if visible != self.visible {
+                    self.visible = visible;
+                    self.api.push.looks(self.guest.id(), visible);
+                }
+                Ok(())
+            }
+            Ok(ClientFrame::Ping) => self.heartbeat().await,
+            Ok(ClientFrame::Unknown) => {
+                self.wrong("unknown_frame", "this daemon knows no such frame").await
+            }
+            Err(error) => self.wrong("unread_frame", &error.to_string()).await,
+        }
+    }
+
+    async fn subscribe(&mut self, id: String, seen: Option<(u64, u64)>) -> Result<(), Gone> {
+        if self.readers.len() >= SUBSCRIPTIONS && !self.readers.contains_key(&id) {
+            return self.wrong("too_many_subscriptions", "leave another session first").await;
+        }
+        self.readers.remove(&id);
+        match Reader::open(&self.api.hub, &id, seen, &self.bell).await {
+            Ok((reader, frame)) => {
+                self.readers.insert(id.clone(), reader);
+                self.text(frame).await?;
+                self.bell.ring(&Arc::from(id.as_str()));
+                Ok(())
+            }
+            Err(error) => self.failed(Some(id), &error).await,
+        }
+    }
+
+    /// Begins to show a screen.
+    async fn show(&mut self, id: String) -> Result<(), Gone> {
+        self.screens.retain(|_, shown| shown.try_join_next().is_none());
+        if self.screens.len() >= SCREENS && !self.screens.contains_key(&id) {
+            return self.wrong("too_many_screens", "leave another screen first").await;
+        }
+        let (hub, frames, session) = (self.api.hub.clone(), self.pictures.0.clone(), id.clone());
+        let mut shown = JoinSet::new();
+        shown.spawn(async move {
+            let Err(error) = screen::show(hub, session.clone(), frames.clone()).await else {
+                return;
+            };
+            let frame = ServerFrame::Error { id: Some(session), error: problem(&error) };
+            // Whoever has gone away needs no reason.
+            let _told = frames.send(serde_json::to_string(&frame).unwrap_or_default()).await;
+        });
+        self.screens.insert(id, shown);
+        Ok(())
+    }
+
+    async fn watch(&mut self) -> Result<(), Gone> {
+        if self.watched.is_none() {
+            self.api.hub.watch(&self.bell);
+        }
+        let mut sessions = listed(&self.api.hub);
+        sessions.truncate(LISTED);
+        let sent = sessions.iter().map(|session| (session.id.clone(), session.version));
+        self.watched = Some(sent.collect());
+        self.frame(&ServerFrame::Sessions { sessions }).await
+    }
+
+    async fn heartbeat(&mut self) -> Result<(), Gone> {
+        let at = self.api.hub.now();
+        self.frame(&ServerFrame::Heartbeat { at }).await
+    }
+
+    async fn wrong(&mut self, code: &'static str, message: &str) -> Result<(), Gone> {
+        self.failed(None, &Trouble::refused(code, message).into()).await
+    }
+
+    async fn failed(&mut self, id: Option<String>, error: &anyhow::Error) -> Result<(), Gone> {
+        self.frame(&ServerFrame::Error { id, error: problem(error) }).await
+    }
+
+    async fn frame(&mut self, frame: &ServerFrame) -> Result<(), Gone> {
+        self.text(serde_json::to_string(frame).unwrap_or_default()).await
+    }
+
+    async fn text(&mut self, text: String) -> Result<(), Gone> {
+        self.send(Message::Text(text.into())).await
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Gone> {
+        match tokio::time::timeout(PATIENCE, self.out.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Gone),
+        }
+    }
+}
+
+/// All sessions, as values.
+pub fn listed(hub: &Hub) -> Vec<crate::api::Summary> {
+    hub.list().iter().map(|summary| (**summary).clone()).collect()
+}

@@ -1,0 +1,13 @@
+//! The daemon: over real HTTP and sockets, with the real Gemini CLI where an agent is needed, and with one that says
+//! what it is told to where it is about numbers.
+
+mod api;
+mod door;
+mod frames;
+mod hard;
+mod house;
+mod live;
+mod reconnect;
+mod recovery;
+mod terminal;
+mod told;

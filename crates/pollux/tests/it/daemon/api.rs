@@ -1,0 +1,213 @@
+//! The API, by a real client: what the document says is what is served.
+
+use super::house::{House, is_idle, settings, subscribe};
+use super::told::{Stagehand, grew, turn_ended};
+use pollux_agent::model::{Choice, Effect, EventKind, Question, QuestionKind};
+use pollux_agent::session::Order;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+async fn house() -> (Stagehand, House, String) {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = house.begin(json!({ "cwd": house.directory.path() })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    (hand, house, id)
+}
+
+fn question(text: &'static str) -> EventKind<'static> {
+    let choice = |id: &'static str, effect| Choice { id: id.into(), label: id.into(), effect };
+    EventKind::Asked(Box::new(Question {
+        id: "q1".into(),
+        kind: QuestionKind::Command,
+        tool_id: None,
+        tool: None,
+        text: text.into(),
+        meaning: None,
+        input: None,
+        options: vec![choice("yes", Effect::AllowOnce), choice("no", Effect::RejectOnce)],
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_of_the_document_answers_as_it_says() {
+    let (_, house, id) = house().await;
+    let document = house.get("/api/v1/openapi.json").await;
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.len() > 15, "{}", paths.len());
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().unwrap() {
+            if path.ends_with("/shutdown") || path.ends_with("/ws") || path.ends_with("/stream") {
+                continue;
+            }
+            let real = path.replace("{id}", &id).replace("{seq}", "1");
+            let real = if path.ends_with("/search") { format!("{real}?q=x") } else { real };
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let answer =
+                house.request(method.clone(), &real).json(&json!({})).send().await.unwrap();
+            let status = answer.status().as_u16();
+            let known = operation["responses"].get(status.to_string()).is_some();
+            // A body that is not what the document says is turned away as such.
+            assert!(known || status == 422 || status == 404, "{method} {path} gives {status}");
+            assert!(status < 500, "{method} {path} gives {status}");
+            let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+            assert!(
+                kind.starts_with("application/json") || status == 422,
+                "{method} {path}: {kind}"
+            );
+        }
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retried_command_runs_once_also_over_a_restart() {
+    let (hand, house, id) = house().await;
+    let prompt = json!({ "type": "prompt", "text": "hello" });
+    for _ in 0..3 {
+        let (status, answer) = house.command(&id, "c1", prompt.clone()).await;
+        assert_eq!((status, &answer["reply"]["done"]["done"]), (200, &json!("sent")));
+    }
+    assert_eq!(hand.told(), [Order::prompt("hello")]);
+    let begin = json!({ "cwd": house.directory.path(), "client_id": "b1" });
+    let first = house.begin(begin.clone()).await;
+    assert_eq!(house.begin(begin.clone()).await, first);
+    let directory = house.close().await;
+    let house = House::with(directory, hand.agents(), &settings()).await;
+    assert_eq!(house.begin(begin).await, first, "after a restart too");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_question_is_there_for_whoever_comes_and_is_answered_once() {
+    let (hand, house, id) = house().await;
+    hand.say(&id, EventKind::TurnStarted { prompt: "x".into() }).await;
+    hand.say(&id, question("run `ls`?")).await;
+    let mut socket = house.socket().await;
+    socket.say(subscribe(&id)).await;
+    let waiting = |frame: &Value| frame["session"]["status"] == "waiting";
+    let frames = socket.until(waiting).await;
+    let open = frames.last().unwrap()["session"]["questions"][0].clone();
+    assert_eq!(open["question"]["text"], "run `ls`?");
+    assert_eq!(house.get("/api/v1/questions").await["questions"][0]["session_id"], id);
+    let answer = |choice: &str, shown: &Value| json!({ "type": "answer", "question_id": "q1", "choice": choice, "shown": shown });
+    let (status, problem) = house.command(&id, "a0", answer("yes", &json!("0"))).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("shown_differs")));
+    let (status, _) = house.command(&id, "a1", answer("yes", &open["shown"])).await;
+    assert_eq!(status, 200);
+    let (status, late) = house.command(&id, "a2", answer("no", &open["shown"])).await;
+    assert_eq!((status, &late["reply"]["done"]["choice"]), (200, &json!("yes")));
+    assert_eq!(late["reply"]["done"]["yours"], false);
+    let answers = hand.told().iter().filter(|order| matches!(order, Order::Answer { .. })).count();
+    assert_eq!(answers, 1);
+    let audit = house.get("/api/v1/audit").await;
+    let entries = audit["entries"].as_array().unwrap();
+    let first = entries.iter().rfind(|entry| entry["action"] == "answer").unwrap();
+    assert_eq!(first["detail"]["hash"], open["shown"], "the audit log has what was shown");
+    assert_eq!(first["device"], "owner");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_waits_in_the_queue_and_can_be_changed_and_taken_back() {
+    let (hand, house, id) = house().await;
+    let prompt = |text: &str| json!({ "type": "prompt", "text": text });
+    house.command(&id, "c1", prompt("one")).await;
+    let (_, queued) = house.command(&id, "c2", prompt("two")).await;
+    assert_eq!(queued["reply"]["done"], json!({ "done": "queued", "id": "c2", "before": 0 }));
+    house.command(&id, "c3", prompt("three")).await;
+    house.command(&id, "c4", json!({ "type": "edit", "queued": "c2", "text": "zwei" })).await;
+    house.command(&id, "c5", json!({ "type": "cancel", "queued": "c3" })).await;
+    let summary = house.get(&format!("/api/v1/sessions/{id}")).await;
+    assert_eq!(summary["queue"], json!([{ "id": "c2", "text": "zwei", "by": "owner" }]));
+    hand.say(&id, turn_ended()).await;
+    super::house::wait_until("the next prompt is sent", || hand.told().len() == 2).await;
+    assert_eq!(hand.told()[1], Order::prompt("zwei"));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_text_is_cut_says_so_and_is_fetched_by_page() {
+    let (hand, house, id) = house().await;
+    let text = "ä".repeat(200_000);
+    hand.say(&id, grew(text.clone())).await;
+    let mut socket = house.socket().await;
+    socket.say(subscribe(&id)).await;
+    let path = format!("/api/v1/sessions/{id}/events");
+    super::house::wait_until("it is written", || house.api.hub.feed(&id).unwrap().1.head().0 == 1)
+        .await;
+    let page = house.get(&path).await;
+    let event = &page["events"][0];
+    assert_eq!(event["cut"], json!([["/text", 400_000]]));
+    assert!(event.to_string().len() < 10_000);
+    let (mut whole, mut offset) = (String::new(), 0);
+    loop {
+        let piece = house.get(&format!("{path}/1?path=/text&offset={offset}")).await;
+        whole.push_str(piece["text"].as_str().unwrap());
+        match piece["next"].as_u64() {
+            Some(next) => offset = next,
+            None => break,
+        }
+    }
+    assert!(whole == text);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_is_found_and_a_query_is_never_an_expression() {
+    let (hand, house, id) = house().await;
+    let text = "the quick brown fox".to_owned();
+    let level = pollux_agent::model::Level::Warning;
+    hand.say(&id, EventKind::Notice { level, text }).await;
+    super::house::wait_until("it is written", || house.api.hub.feed(&id).unwrap().1.head().0 == 1)
+        .await;
+    let found = house.get("/api/v1/search?q=quick%20bro").await;
+    assert_eq!(found["found"][0]["session_id"], id);
+    assert_eq!(found["found"][0]["snippet"], "the quick brown fox");
+    for query in ["%22", "text%3Aquick", "quick%20NOT%20fox", "*", "%22%20OR%20%22"] {
+        let found = house.get(&format!("/api/v1/search?q={query}")).await;
+        assert_eq!(found["found"], json!([]), "{query}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_sent_events_go_on_where_they_were() {
+    let (hand, house, id) = house().await;
+    for number in 0..5 {
+        hand.say(&id, grew(format!("{number}"))).await;
+    }
+    super::house::wait_until("it is written", || house.api.hub.feed(&id).unwrap().1.head().0 == 5)
+        .await;
+    let epoch = house.api.hub.feed(&id).unwrap().1.head().1;
+    let request = house.request(Method::GET, &format!("/api/v1/sessions/{id}/stream"));
+    let mut answer = request.header("last-event-id", format!("{epoch}:3")).send().await.unwrap();
+    let mut text = String::new();
+    while text.matches("\n\n").count() < 2 {
+        text.push_str(&String::from_utf8_lossy(&answer.chunk().await.unwrap().unwrap()));
+    }
+    assert!(text.contains(&format!("id: {epoch}:5\n")), "{text}");
+    assert!(text.contains(r#""seq":4"#) && !text.contains(r#""seq":3,"#), "{text}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_daemons_do_not_share_a_directory() {
+    let (hand, house, _) = house().await;
+    let place = pollux::daemon::instance::Place::new(house.directory.path());
+    let around = pollux::daemon::instance::Surroundings {
+        place,
+        gemini: house.directory.path().join(".gemini"),
+        index: None,
+        agents: hand.agents(),
+        hooks: None,
+    };
+    let second = pollux::daemon::instance::Daemon::open(&settings(), around).await;
+    assert!(second.unwrap_err().to_string().contains("a daemon runs already"));
+    let mut socket = house.socket().await;
+    socket.say(json!({ "type": "watch" })).await;
+    let frames = socket.until(|frame| frame["type"] == "sessions").await;
+    assert_eq!(frames[0]["type"], "hello");
+    assert!(!frames.iter().any(is_idle));
+    house.close().await;
+}

@@ -1,0 +1,105 @@
+//! Hard times: a disk that is full, a clock that goes back.
+
+use super::house::{House, settings, subscribe};
+use super::told::{Stagehand, grew};
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+async fn pages(house: &House, more: i64) {
+    let set = move |connection: &Connection| {
+        let now: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+        connection.pragma_update(None, "max_page_count", now + more)
+    };
+    house.api.hub.log().write(set).await.unwrap();
+}
+
+async fn begun(hand: &Stagehand, house: &House) -> String {
+    let id = house.begin(json!({ "cwd": house.directory.path() })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    id
+}
+
+fn seqs(frame: &Value) -> Vec<u64> {
+    let events = frame["events"].as_array().into_iter().flatten();
+    events.map(|event| event["seq"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_disk_is_full_nobody_is_told_anything_and_then_everything_once() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = begun(&hand, &house).await;
+    let mut socket = house.socket().await;
+    socket.say(subscribe(&id)).await;
+    socket.next_of("snapshot").await;
+    pages(&house, 0).await;
+    let long = "x".repeat(6000);
+    for number in 0..40 {
+        hand.say(&id, grew(format!("{number}{long}"))).await;
+    }
+    let quiet = async {
+        let mut told = Vec::new();
+        while told.len() < 40 {
+            told.extend(seqs(&socket.next().await));
+        }
+        told
+    };
+    assert!(
+        tokio::time::timeout(Duration::from_secs(2), quiet).await.is_err(),
+        "not on disk, and told"
+    );
+    // It answers those who ask, as far as it can.
+    assert_eq!(house.get("/api/v1/health").await["ok"], true);
+    assert_eq!(house.get(&format!("/api/v1/sessions/{id}")).await["id"], json!(id));
+    pages(&house, 1 << 20).await;
+    super::house::wait_until("all of it on disk", || {
+        house.api.hub.feed(&id).unwrap().1.head().0 == 40
+    })
+    .await;
+    let page = house.get(&format!("/api/v1/sessions/{id}/events?limit=1000")).await;
+    assert_eq!(seqs(&page), (1..=40).collect::<Vec<u64>>());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_whose_disk_stays_full_ends_when_it_is_told_to() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = begun(&hand, &house).await;
+    pages(&house, 0).await;
+    for _ in 0..40 {
+        hand.say(&id, grew("x".repeat(6000))).await;
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn times_do_not_go_back_with_the_clock() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = begun(&hand, &house).await;
+    hand.say(&id, grew("before")).await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    super::house::wait_until("the first", || feed.head().0 == 1).await;
+    // As if the clock had been a day ahead then, and was set right since.
+    let ahead = Timestamp::now() + SignedDuration::from_hours(24);
+    let later = move |connection: &Connection| {
+        connection.execute(
+            "UPDATE sessions SET summary = json_set(summary, '$.updated_at', ?1)",
+            [ahead.to_string()],
+        )
+    };
+    house.api.hub.log().write(later).await.unwrap();
+    let directory = house.close().await;
+    let house = House::with(directory, hand.agents(), &settings()).await;
+    let other = begun(&hand, &house).await;
+    hand.say(&other, grew("after")).await;
+    let feed = house.api.hub.feed(&other).unwrap().1;
+    super::house::wait_until("the second", || feed.head().0 == 1).await;
+    let page = house.get(&format!("/api/v1/sessions/{other}/events")).await;
+    let at: Timestamp = page["events"][0]["recorded_at"].as_str().unwrap().parse().unwrap();
+    assert!(at >= ahead, "{at} is before {ahead}");
+    house.close().await;
+}

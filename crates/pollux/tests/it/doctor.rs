@@ -1,0 +1,75 @@
+//! `pollux doctor` as a user calls it.
+
+use assert_cmd::Command;
+use pollux_e2e::Cli;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn pollux(place: &Path) -> Command {
+    let mut command = Command::cargo_bin("pollux").unwrap();
+    command.current_dir(place).env("NO_COLOR", "1").env("HOME", place);
+    command.env("POLLUX_TMUX", place.join("tmux")).env("GEMINI_CLI_HOME", place);
+    for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn findings(command: &mut Command) -> Vec<Value> {
+    let ran = command.args(["doctor", "--json"]).output().unwrap();
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+fn health(findings: &[Value], what: &str) -> (String, String) {
+    let found = findings.iter().find(|finding| finding["what"] == what);
+    let found = found.unwrap_or_else(|| panic!("nothing of {what} in {findings:?}"));
+    let text = |name: &str| found[name].as_str().unwrap_or_default().to_owned();
+    (text("health"), text("found") + " / " + &text("hint"))
+}
+
+#[test]
+fn with_an_agent_a_key_and_hooks_that_answer_nothing_is_broken() {
+    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    let place = TempDir::new().unwrap();
+    let agent = || {
+        let mut command = pollux(place.path());
+        command.env("GEMINI_CLI_PATH", cli.program()).env("GEMINI_API_KEY", "anything");
+        command
+    };
+    agent().args(["hooks", "install"]).assert().success();
+    let found = findings(&mut agent());
+    for what in ["Gemini CLI", "sign-in", "settings", "tmux", "daemon", "file rights"] {
+        assert_eq!(health(&found, what).0, "well", "{what}: {found:?}");
+    }
+    let (health, told) = health(&found, "hooks");
+    assert!(health != "broken" && told.contains("answer in"), "{told}");
+    agent().arg("doctor").assert().success();
+}
+
+#[test]
+fn each_thing_that_is_wrong_is_said_with_what_to_do() {
+    let place = TempDir::new().unwrap();
+    let gemini = place.path().join(".gemini");
+    let daemon = place.path().join(".local/share/pollux/daemon");
+    fs::create_dir_all(&gemini).unwrap();
+    fs::create_dir_all(&daemon).unwrap();
+    fs::write(gemini.join("settings.json"), "{ not settings").unwrap();
+    fs::write(daemon.join("token"), "secret").unwrap();
+    fs::set_permissions(daemon.join("token"), fs::Permissions::from_mode(0o644)).unwrap();
+    let mut command = pollux(place.path());
+    let found = findings(command.env("PATH", "/nowhere").env_remove("GEMINI_API_KEY"));
+    for (what, hint) in [
+        ("Gemini CLI", "npm install"),
+        ("sign-in", "GEMINI_API_KEY"),
+        ("settings", "mend the file"),
+        ("file rights", "chmod go-rwx"),
+    ] {
+        let (health, told) = health(&found, what);
+        assert!(health == "broken" && told.contains(hint), "{what}: {told}");
+    }
+    assert!(health(&found, "tmux").1.contains("install tmux"));
+    assert!(health(&found, "hooks").1.contains("pollux hooks install"));
+}

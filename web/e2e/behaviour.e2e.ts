@@ -1,0 +1,353 @@
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ClientFrame, Event } from "../src/api/types";
+import { launch } from "./browser";
+import type { Player } from "./player";
+import { message, scene, summary } from "./scene";
+import { type Stage, stage, until } from "./stage";
+
+let browser: Browser;
+let it: Stage | undefined;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser?.close());
+afterEach(async () => {
+  const faults = it?.faults ?? [];
+  await it?.end();
+  it = undefined;
+  expect(faults).toEqual([]);
+});
+
+const text = (role: "user" | "assistant", said: string) => message(role, [{ type: "text", text: said }]);
+const grew = (said: string): Event => ({ type: "text_grew", source: "acp", part: "text", text: said });
+const commands = (player: Player) =>
+  player.heard.filter(
+    (frame): frame is Extract<ClientFrame, { type: "command" }> & { at: number } => frame.type === "command",
+  );
+
+function quiet(player: Player): void {
+  player.add(summary("s1", { title: "A talk", updated_at: new Date().toISOString() }), [
+    text("user", "Hello there"),
+    text("assistant", "General greetings"),
+  ]);
+}
+
+function long(player: Player, count = 120): void {
+  const messages = Array.from({ length: count }, (_, n) =>
+    text(n % 2 ? "assistant" : "user", `message number ${n}\n\nwith a second line`),
+  );
+  player.add(summary("s1", { title: "A long talk", messages: count }), messages);
+}
+
+describe("streaming", () => {
+  test("text appears as it grows, and the finished message takes its place without a jump", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    player.change("s1", { status: "working" });
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "Tell me more" }, grew("Once upon "));
+    await page.getByText("Once upon").waitFor();
+    player.emit("s1", grew("a time"));
+    await page.getByText("Once upon a time").waitFor();
+    const recorded = text("assistant", "Once upon a time").message;
+    player.emit("s1", {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: recorded,
+    });
+    await until("the text stands once", async () => (await page.getByText("Once upon a time").count()) === 1);
+    await page.locator(".said:not(.live)", { hasText: "Once upon a time" }).waitFor();
+  });
+
+  test("a reader at the end is followed, one who went up is left in peace and told how much is new", async () => {
+    it = await stage(browser, long);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 119").waitFor();
+    await page.locator(".rows").evaluate((rows) => rows.scrollBy(0, -1500));
+    await page.getByRole("button", { name: "To the end" }).waitFor();
+    const before = await page.locator(".rows").evaluate((rows) => rows.scrollTop);
+    for (const n of [1, 2, 3]) {
+      const recorded = text("assistant", `news ${n}`).message;
+      player.emit("s1", {
+        type: "message_recorded",
+        source: "session_file",
+        changed: false,
+        message: recorded,
+      });
+    }
+    await page.getByRole("button", { name: "3 new" }).waitFor();
+    expect(await page.locator(".rows").evaluate((rows) => rows.scrollTop)).toBeCloseTo(before, -1);
+    await page.getByRole("button", { name: "3 new" }).click();
+    await page.getByText("news 3").waitFor();
+  });
+
+  test("older messages come when they are scrolled to, and the first one is the beginning", async () => {
+    it = await stage(browser, (player) => long(player, 400));
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 399").waitFor();
+    await until(
+      "the beginning is reached",
+      async () => {
+        await page.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0));
+        return page
+          .getByText("message number 0\n")
+          .first()
+          .isVisible()
+          .catch(() => false);
+      },
+      20_000,
+    );
+    await page.getByText("The beginning").waitFor();
+  });
+});
+
+describe("questions", () => {
+  test("what is shown is what is released, and it is done only when the log says so", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    await page.goto(address);
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await page.getByText("Sent. Waiting for the agent.").waitFor();
+    expect(commands(player)[0]?.command).toEqual({
+      type: "answer",
+      question_id: "q1",
+      choice: "once",
+      shown: "h1",
+    });
+    player.change("s1", { questions: [], status: "working" });
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  test("a denial can say why", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    await page.goto(address);
+    await page.getByRole("button", { name: "Deny and say why" }).click();
+    await page.getByLabel("Why not").fill("Open a pull request instead");
+    await page.getByRole("button", { name: "Deny and send" }).click();
+    await until("the answer was sent", () => commands(player).length === 1);
+    expect(commands(player)[0]?.command).toMatchObject({
+      choice: "no",
+      reason: "Open a pull request instead",
+    });
+  });
+
+  test("a finger that was on its way to something else answers nothing", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    await page.goto(address);
+    const button = page.getByRole("button", { name: "Allow once" });
+    await button.waitFor();
+    await button.click({ force: true, timeout: 400 }).catch(() => undefined);
+    expect(commands(player)).toEqual([]);
+  });
+
+  test("two devices: the second one sees who answered and what", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const second = await it.other();
+    await Promise.all([page.goto(address), second.page.goto(address)]);
+    await second.page.getByRole("button", { name: "Allow once" }).waitFor();
+    const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+    if (!open) throw new Error("no question");
+    player.change("s1", {
+      questions: [{ ...open, sent: { outcome: "chosen", choice: "once", by: "Ada's desk" } }],
+    });
+    await second.page.getByText("Ada's desk: Allow once. Waiting for the agent.").waitFor();
+    player.change("s1", { questions: [], status: "working" });
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await second.page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(second.faults).toEqual([]);
+  });
+
+  test("somebody who writes is not interrupted: the question waits in a bar", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("I am in the middle of a");
+    scene(player);
+    const asked = player.sessions.get("s1")?.summary;
+    player.change("s1", { ...asked, version: 50 });
+    await page.getByRole("button", { name: "A question waits" }).click();
+    await page.getByRole("dialog", { name: "Run this command?" }).waitFor();
+  });
+});
+
+describe("composer", () => {
+  test("send, queue while it works, stop, stop and send", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("first");
+    await page.getByRole("button", { name: "Send" }).click();
+    await until("it was sent", () => commands(player).length === 1);
+    expect(commands(player)[0]?.command).toEqual({ type: "prompt", text: "first" });
+    expect(await page.getByRole("textbox", { name: "Prompt" }).inputValue()).toBe("");
+    player.change("s1", { status: "working" });
+    await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("second");
+    await page.getByRole("button", { name: "Queue" }).click();
+    player.change("s1", { queue: [{ id: "k1", text: "second", by: "Ada's phone" }] });
+    await page.getByRole("region", { name: "Queue" }).getByText("second").waitFor();
+    await page.getByRole("button", { name: "Take back" }).click();
+    await until("it was taken back", () => commands(player).some(({ command }) => command.type === "cancel"));
+    await page.getByRole("textbox", { name: "Prompt" }).fill("third");
+    await page.getByRole("button", { name: "Stop and send" }).click();
+    await until("it was interrupted", () =>
+      commands(player).some(({ command }) => command.type === "interrupt"),
+    );
+    expect(commands(player).filter(({ command }) => command.type === "prompt")).toHaveLength(2);
+    player.change("s1", { status: "idle", queue: [] });
+    await until("the third was sent", () => commands(player).at(-1)?.command.type === "prompt");
+    expect(commands(player).at(-1)?.command).toEqual({ type: "prompt", text: "third" });
+  });
+
+  test("a draft is kept for each session, through a reload", async () => {
+    it = await stage(browser, quiet);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("half a thou");
+    await page.reload();
+    await until(
+      "the draft is back",
+      async () => (await page.getByRole("textbox", { name: "Prompt" }).inputValue()) === "half a thou",
+    );
+  });
+
+  test("enter begins a line on a phone", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).focus();
+    await page.keyboard.type("one");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("two");
+    expect(await page.getByRole("textbox", { name: "Prompt" }).inputValue()).toBe("one\ntwo");
+    expect(commands(player)).toEqual([]);
+  });
+
+  test("mode and model are changed by what the daemon says, not by the tap", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("button", { name: "Mode", exact: true }).click();
+    await page.getByRole("button", { name: /Yolo/ }).click();
+    await until("it was asked for", () => commands(player).length === 1);
+    await page.getByRole("button", { name: "Mode", exact: true }).getByText("Ask").waitFor();
+    player.change("s1", { mode: "yolo", mode_until: new Date(Date.now() + 3_600_000).toISOString() });
+    await page.getByRole("button", { name: "Mode", exact: true }).getByText("Yolo").waitFor();
+    await page.getByRole("button", { name: "Model" }).click();
+    await page.getByRole("button", { name: /^flash Fast/ }).click();
+    await until("the model was asked for", () => commands(player).at(-1)?.command.type === "model");
+  });
+});
+
+describe("away", () => {
+  test("what happened while the connection was cut is there after it, once, and the place is kept", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    for (let round = 0; round < 5; round += 1) {
+      player.cut();
+      const recorded = text("assistant", `after cut ${round}`).message;
+      player.emit("s1", {
+        type: "message_recorded",
+        source: "session_file",
+        changed: false,
+        message: recorded,
+      });
+      await page.getByText(`after cut ${round}`).waitFor();
+    }
+    for (let round = 0; round < 5; round += 1)
+      expect(await page.getByText(`after cut ${round}`).count()).toBe(1);
+    expect(player.heard.filter(({ type }) => type === "subscribe").at(-1)).toMatchObject({ epoch: 0 });
+  });
+
+  test("offline: the list and the transcript stay, a prompt waits, and goes out on return", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("written in a tunnel");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Goes out when we are back").waitFor();
+    await context.setOffline(false);
+    await until("it went out", () => commands(player).length === 1);
+    expect(commands(player)[0]?.command).toEqual({ type: "prompt", text: "written in a tunnel" });
+  });
+
+  test("offline: where somebody else spoke meanwhile, it asks before it sends", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("old news");
+    await page.getByRole("button", { name: "Send" }).click();
+    const recorded = text("user", "somebody at the desk").message;
+    player.emit("s1", {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: recorded,
+    });
+    await context.setOffline(false);
+    await page.getByText("Things happened since").waitFor();
+    expect(commands(player)).toEqual([]);
+    await page.getByRole("button", { name: "Send now" }).click();
+    await until("it went out", () => commands(player).length === 1);
+  });
+
+  test("the app opens without a connection and shows what it kept", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await page.reload();
+    await page.getByText("General greetings").waitFor();
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    // What is kept is written every two seconds.
+    await until("the phone kept it", () =>
+      page.evaluate(
+        () =>
+          new Promise<boolean>((resolve) => {
+            const open = indexedDB.open("keyval-store");
+            open.onerror = () => resolve(false);
+            open.onsuccess = () => {
+              if (!open.result.objectStoreNames.contains("keyval")) return resolve(false);
+              const all = open.result.transaction("keyval").objectStore("keyval").getAll();
+              all.onsuccess = () => resolve(JSON.stringify(all.result).includes("General greetings"));
+              all.onerror = () => resolve(false);
+            };
+          }),
+      ),
+    );
+    await context.setOffline(true);
+    player.cut();
+    await page.reload();
+    await page.getByText("General greetings").waitFor();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+  });
+
+  test("a device that is no longer let in comes to the door", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(address);
+    await page.getByText("A talk").waitFor();
+    player.refuses = true;
+    player.cut();
+    await page.getByText("Let this device in.").waitFor();
+  });
+});

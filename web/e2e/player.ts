@@ -1,0 +1,249 @@
+// A stand-in for the daemon, for tests of the screen alone: it serves the built app with the daemon's headers and plays
+// frames. What the daemon does is tested with the daemon.
+
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { ClientFrame, Event, Numbered, Recorded, ServerFrame, Summary } from "../src/api/types";
+
+export const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+  "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".webmanifest": "application/manifest+json",
+};
+
+export type Played = {
+  summary: Summary;
+  messages: Recorded[];
+  events: Numbered[];
+  live: Extract<ServerFrame, { type: "snapshot" }>["live"];
+  before?: number;
+};
+export type Heard = ClientFrame & { at: number };
+
+const PAGE = 60;
+
+export class Player {
+  readonly sessions = new Map<string, Played>();
+  readonly heard: Heard[] = [];
+  /** Answers to commands; the default is that all is done. */
+  onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
+  refuses = false;
+  readonly #server: Server;
+  readonly #sockets = new Map<WebSocket, Set<string>>();
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+    this.#server = createServer((request, response) => this.#http(request, response));
+    const wss = new WebSocketServer({ noServer: true });
+    this.#server.on("upgrade", (request, socket, head) => {
+      if (this.refuses) {
+        socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n");
+        return;
+      }
+      wss.handleUpgrade(request, socket, head, (ws) => this.#greet(ws));
+    });
+  }
+
+  async start(port = 0): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const ws of this.#sockets.keys()) ws.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  add(summary: Summary, messages: Recorded[] = [], more: Partial<Played> = {}): void {
+    this.sessions.set(summary.id, { summary, messages, events: [], live: { parts: [] }, ...more });
+  }
+
+  /** Cuts all connections, as a network does. */
+  cut(): void {
+    for (const ws of this.#sockets.keys()) ws.terminate();
+  }
+
+  change(id: string, change: Partial<Summary>): void {
+    const played = this.#played(id);
+    played.summary = { ...played.summary, ...change, version: played.summary.version + 1 };
+    this.#tell({ type: "session", session: played.summary });
+  }
+
+  emit(id: string, ...events: Event[]): void {
+    const played = this.#played(id);
+    const numbered = events.map((event): Numbered => {
+      const seq = played.summary.seq + 1;
+      played.summary = { ...played.summary, seq };
+      const one = { seq, epoch: played.summary.epoch, recorded_at: new Date().toISOString(), event };
+      played.events.push(one);
+      return one;
+    });
+    const frame: ServerFrame = { type: "events", session_id: id, events: numbered, caught_up: true };
+    for (const [ws, followed] of this.#sockets) if (followed.has(id)) ws.send(JSON.stringify(frame));
+  }
+
+  #played(id: string): Played {
+    const played = this.sessions.get(id);
+    if (!played) throw new Error(`no session ${id}`);
+    return played;
+  }
+
+  #tell(frame: ServerFrame): void {
+    for (const ws of this.#sockets.keys()) ws.send(JSON.stringify(frame));
+  }
+
+  #greet(ws: WebSocket): void {
+    this.#sockets.set(ws, new Set());
+    ws.on("close", () => this.#sockets.delete(ws));
+    ws.on("message", (data) => this.#on(ws, JSON.parse(String(data)) as ClientFrame));
+    const hello: ServerFrame = {
+      type: "hello",
+      pollux: "0.1.0",
+      api: 1,
+      features: [],
+      heartbeat_seconds: 15,
+      device: "Ada's phone",
+      scopes: ["view", "prompt", "approve", "admin"],
+    };
+    ws.send(JSON.stringify(hello));
+  }
+
+  #on(ws: WebSocket, frame: ClientFrame): void {
+    this.heard.push({ ...frame, at: Date.now() });
+    const say = (answer: ServerFrame) => ws.send(JSON.stringify(answer));
+    switch (frame.type) {
+      case "watch":
+        return say({ type: "sessions", sessions: [...this.sessions.values()].map(({ summary }) => summary) });
+      case "subscribe":
+        return this.#subscribe(ws, frame, say);
+      case "unsubscribe":
+        this.#sockets.get(ws)?.delete(frame.session_id);
+        return;
+      case "ping":
+        return say({ type: "heartbeat", at: new Date().toISOString() });
+      case "command":
+        say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
+        this.onCommand(frame);
+    }
+  }
+
+  #subscribe(
+    ws: WebSocket,
+    frame: Extract<ClientFrame, { type: "subscribe" }>,
+    say: (frame: ServerFrame) => void,
+  ): void {
+    const id = frame.session_id;
+    const played = this.sessions.get(id);
+    if (!played)
+      return say({ type: "error", id, error: { code: "unknown_session", message: "there is none" } });
+    this.#sockets.get(ws)?.add(id);
+    const { summary, messages, events, live } = played;
+    if (frame.after !== undefined && frame.epoch === summary.epoch) {
+      say({ type: "resumed", session_id: id, after: frame.after, epoch: summary.epoch });
+      const missed = events.filter(({ seq }) => seq > (frame.after ?? 0));
+      return say({ type: "events", session_id: id, events: missed, caught_up: true });
+    }
+    const page = messages.slice(-PAGE);
+    const first = page[0]?.position ?? 0;
+    const before = messages.length > page.length ? { before: first } : {};
+    const seq = summary.seq - events.length;
+    say({
+      type: "snapshot",
+      session_id: id,
+      why: "fresh",
+      seq,
+      epoch: summary.epoch,
+      session: summary,
+      messages: page,
+      live,
+      ...before,
+    });
+    if (events.length > 0) say({ type: "events", session_id: id, events, caught_up: true });
+  }
+
+  #http(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    response.setHeader("content-security-policy", CSP);
+    response.setHeader("x-content-type-options", "nosniff");
+    if (url.pathname.startsWith("/api/v1/")) return this.#api(url, response);
+    const path = url.pathname === "/" ? "/index.html" : url.pathname;
+    try {
+      const file = join(this.#root, normalize(path));
+      const packed = existsSync(`${file}.gz`);
+      if (packed) response.setHeader("content-encoding", "gzip");
+      const bytes = readFileSync(packed ? `${file}.gz` : file);
+      response.setHeader("content-type", TYPES[extname(path)] ?? "application/octet-stream");
+      response.end(bytes);
+    } catch {
+      response.statusCode = 404;
+      response.end();
+    }
+  }
+
+  #api(url: URL, response: ServerResponse): void {
+    response.setHeader("content-type", "application/json");
+    const path = url.pathname.slice("/api/v1".length);
+    const answer = this.#answer(path, url);
+    response.statusCode = answer === undefined ? (this.refuses ? 401 : 404) : 200;
+    response.end(JSON.stringify(answer ?? { code: "refused", message: "not let in" }));
+  }
+
+  #answer(path: string, url: URL): unknown {
+    if (this.refuses) return undefined;
+    const of = /^\/sessions\/([^/]+)\/messages$/.exec(path)?.[1];
+    if (of) {
+      const before = Number(url.searchParams.get("before"));
+      const { messages, summary } = this.#played(of);
+      const older = messages.filter(({ position }) => position < before);
+      const page = older.slice(-100);
+      const rest = older.length > page.length ? { before: page[0]?.position } : {};
+      return { messages: page, epoch: summary.epoch, ...rest };
+    }
+    return {
+      "/me": { device: "Ada's phone", scopes: ["view", "prompt", "approve", "admin"] },
+      "/projects": { projects: ["/home/ada/shop", "/home/ada/atlas", "/home/ada/notes"] },
+      "/capabilities": { pollux: "0.1.0", api: 1, features: [], drivers: ["acp", "terminal", "headless"] },
+      "/search": {
+        found: [
+          {
+            session_id: "s2",
+            seq: 4,
+            kind: "message_recorded",
+            snippet: "the cart total was rounded twice before tax",
+            recorded_at: new Date(Date.now() - 7_200_000).toISOString(),
+          },
+        ],
+      },
+      "/devices": {
+        devices: [
+          {
+            id: "d1",
+            name: "Ada's phone",
+            scopes: ["view", "prompt", "approve", "admin"],
+            created_at: "2026-11-01T08:00:00Z",
+            seen_at: new Date().toISOString(),
+          },
+          {
+            id: "d2",
+            name: "Old tablet",
+            scopes: ["view"],
+            created_at: "2026-09-01T08:00:00Z",
+            seen_at: "2026-10-20T10:00:00Z",
+          },
+        ],
+      },
+    }[path];
+  }
+}

@@ -1,0 +1,69 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
+import { Player } from "./player";
+import { scene } from "./scene";
+
+let browser: Browser;
+let player: Player;
+let address: string;
+
+beforeAll(async () => {
+  browser = await launch();
+  player = new Player(OUT);
+  scene(player);
+  address = await player.start();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await player?.stop();
+});
+
+async function at(
+  options: object,
+  path: string,
+  scheme: "light" | "dark",
+): Promise<{ page: Page; faults: Faults; close: () => Promise<void> }> {
+  const context = await browser.newContext({ ...options, colorScheme: scheme });
+  const { page, faults } = await open(context);
+  await page.goto(address + path);
+  return { page, faults, close: () => context.close() };
+}
+
+describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
+  test.each([
+    ["phone", PHONE],
+    ["desk", DESK],
+  ] as const)("on a %s", async (size, options) => {
+    const name = (screen: string) => `${size}-${scheme}-${screen}`;
+    const { page, faults, close } = await at(options, "/", scheme);
+    await page.getByRole("dialog", { name: "Run this command?" }).waitFor();
+    await page.waitForTimeout(700);
+    await shot(page, name("question"));
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Needs you").first().waitFor();
+    await shot(page, name("inbox"));
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("Two things to know").waitFor();
+    // Colours come last; then nothing moves any more.
+    await page.locator(".tk-keyword").first().waitFor();
+    await page.waitForTimeout(300);
+    await shot(page, name("session"));
+    await page.getByText("Edited").first().click();
+    await page.getByText("Rounding belongs to the end").first().waitFor();
+    await shot(page, name("diff"));
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.goto(`${address}/#/new`);
+    await page.getByText("May do without asking").waitFor();
+    await shot(page, name("new"));
+    await page.goto(`${address}/#/settings`);
+    await page.getByText("Old tablet").waitFor();
+    await shot(page, name("settings"));
+    await page.goto(`${address}/#/pair`);
+    await page.getByText("Let this device in").waitFor();
+    await shot(page, name("pair"));
+    expect(faults).toEqual([]);
+    await close();
+  });
+});

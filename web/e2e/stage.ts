@@ -1,0 +1,48 @@
+// A fresh player and a fresh phone for each test.
+
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { type Faults, OUT, open, PHONE } from "./browser";
+import { Player } from "./player";
+
+export type Stage = {
+  player: Player;
+  address: string;
+  context: BrowserContext;
+  page: Page;
+  faults: Faults;
+  /** One more device that looks at the same thing. */
+  other: () => Promise<{ page: Page; faults: Faults }>;
+  end: () => Promise<void>;
+};
+
+export async function stage(
+  browser: Browser,
+  set: (player: Player) => void,
+  options: object = PHONE,
+): Promise<Stage> {
+  const player = new Player(OUT);
+  set(player);
+  const address = await player.start();
+  const context = await browser.newContext(options);
+  const { page, faults } = await open(context);
+  const contexts = [context];
+  const other = async () => {
+    const another = await browser.newContext(options);
+    contexts.push(another);
+    return open(another);
+  };
+  const end = async () => {
+    await Promise.all(contexts.map((one) => one.close()));
+    await player.stop();
+  };
+  return { player, address, context, page, faults, other, end };
+}
+
+/** Waits until something is so. */
+export async function until(what: string, is: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!(await is())) {
+    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

@@ -1,0 +1,13 @@
+// Tests in a real Chromium. They take the built app: `npm run build` comes first.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  root: new URL("..", import.meta.url).pathname,
+  cacheDir: process.env.POLLUX_WEB_CACHE ?? "node_modules/.vite",
+  test: {
+    include: ["e2e/**/*.e2e.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    fileParallelism: false,
+  },
+});

@@ -1,0 +1,185 @@
+// The app's few single things: what it knows, its connection, its outbox, its place in the address bar.
+
+import { api, Failed, problemOf } from "./api/http";
+import type { Command, ServerFrame } from "./api/types";
+import { keep, restore } from "./keep";
+import { Connection } from "./link/link";
+import { read, write } from "./settings";
+import { EMPTY, type State } from "./state/model";
+import { type Letter, sort } from "./state/outbox";
+import { type Action, reduce } from "./state/reduce";
+import { Store } from "./store";
+
+export const state = new Store<State>(EMPTY);
+
+export function dispatch(action: Action): void {
+  state.set(reduce(state.value, action));
+}
+
+/** Frames of one moment are taken in together: the screen is drawn once for all of them. */
+let pending: { frame: ServerFrame; at: number }[] = [];
+
+function take(frame: ServerFrame): void {
+  pending.push({ frame, at: Date.now() });
+  if (pending.length > 1) return;
+  // A page that is not seen gets no animation frames.
+  if (document.visibilityState === "visible") requestAnimationFrame(flush);
+  else setTimeout(flush, 50);
+}
+
+function flush(): void {
+  const frames = pending;
+  pending = [];
+  let next = state.value;
+  for (const { frame, at } of frames) next = reduce(next, { type: "frame", frame, at });
+  state.set(next);
+  mend(next);
+}
+
+/** Sessions that are asked for anew: once, until the daemon has answered. */
+const mending = new Set<string>();
+
+function mend({ opened }: State): void {
+  for (const [id, session] of Object.entries(opened)) {
+    if (!session.torn) mending.delete(id);
+    else if (!mending.has(id) && connection.connected) {
+      mending.add(id);
+      connection.refresh(id);
+    }
+  }
+}
+
+function uuid(): string {
+  return crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), hex).join("");
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, "0");
+}
+
+export const connection = new Connection(
+  {
+    now: () => Date.now(),
+    open: () => {
+      const { protocol, host } = window.location;
+      return new WebSocket(`${protocol === "https:" ? "wss" : "ws"}://${host}/api/v1/ws`);
+    },
+    allowed: async () => {
+      try {
+        await api.me();
+        return true;
+      } catch (error) {
+        return error instanceof Failed && (error.status === 401 || error.status === 403) ? false : undefined;
+      }
+    },
+    timer: (run, ms) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    id: uuid,
+  },
+  take,
+  (id) => {
+    flush();
+    const opened = state.value.opened[id];
+    return opened && !opened.torn ? { after: opened.seq, epoch: opened.epoch } : undefined;
+  },
+);
+
+/** Sends a command. What came of it is in `state.sent` under the id. */
+export function send(
+  sessionId: string,
+  command: Command,
+  about: { text?: string; questionId?: string } = {},
+): string {
+  const id = uuid();
+  dispatch({ type: "sent", id, sent: { sessionId, at: Date.now(), ...about } });
+  if (connection.connected) connection.command(sessionId, command, id);
+  else
+    dispatch({
+      type: "failed",
+      id,
+      problem: { code: "offline", message: "Not connected: nothing was sent" },
+    });
+  return id;
+}
+
+const OUTBOX = "pollux.outbox";
+export const outbox = new Store<readonly Letter[]>(read<readonly Letter[]>(OUTBOX, []));
+outbox.watch(() => write(OUTBOX, outbox.value.length > 0 ? outbox.value : undefined));
+
+/** A prompt: at once where there is a connection, else into the outbox. */
+export function prompt(sessionId: string, text: string): void {
+  if (connection.connected) {
+    send(sessionId, { type: "prompt", text }, { text });
+    return;
+  }
+  const seq = state.value.sessions[sessionId]?.seq ?? 0;
+  outbox.set([...outbox.value, { id: uuid(), sessionId, text, at: Date.now(), seq, asks: false }]);
+}
+
+export function post(letter: Letter): void {
+  outbox.set(outbox.value.filter(({ id }) => id !== letter.id));
+  dispatch({
+    type: "sent",
+    id: letter.id,
+    sent: { sessionId: letter.sessionId, at: Date.now(), text: letter.text },
+  });
+  connection.command(letter.sessionId, { type: "prompt", text: letter.text }, letter.id);
+}
+
+export function discard(letter: Letter): void {
+  outbox.set(outbox.value.filter(({ id }) => id !== letter.id));
+}
+
+/** When the list is true again, what was written meanwhile goes out. */
+function sendOutbox(): void {
+  if (connection.link.value.phase !== "live" || outbox.value.length === 0) return;
+  flush();
+  const { send: going, keep: kept } = sort(outbox.value, state.value.sessions);
+  outbox.set(kept);
+  for (const letter of going) post(letter);
+}
+
+/** One more page of older messages. One at a time for each session. */
+const paging = new Set<string>();
+export async function older(sessionId: string): Promise<void> {
+  const before = state.value.opened[sessionId]?.before;
+  if (before === undefined || paging.has(sessionId)) return;
+  paging.add(sessionId);
+  try {
+    dispatch({ type: "page", sessionId, page: await api.messages(sessionId, before) });
+  } catch (error) {
+    say(problemOf(error).message);
+  } finally {
+    paging.delete(sessionId);
+  }
+}
+
+/** A few words at the bottom of the screen, for a moment. */
+export const toast = new Store<{ text: string; key: number } | undefined>(undefined);
+let toastTimer: ReturnType<typeof setTimeout> | undefined;
+export function say(text: string): void {
+  toast.set({ text, key: Date.now() });
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => toast.set(undefined), 4000);
+}
+
+export async function start(): Promise<void> {
+  const stored = await restore();
+  if (stored) dispatch(stored);
+  document.addEventListener("visibilitychange", () =>
+    connection.tell({ type: document.visibilityState === "visible" ? "visible" : "hidden" }),
+  );
+  window.addEventListener("online", () => connection.tell({ type: "online" }));
+  window.addEventListener("offline", () => connection.tell({ type: "lost_network" }));
+  let phase = connection.link.value.phase;
+  connection.link.watch(() => {
+    const now = connection.link.value.phase;
+    if (now !== phase && now === "connect") mending.clear();
+    if (now !== phase && now === "live") setTimeout(sendOutbox);
+    phase = now;
+  });
+  keep(state);
+  connection.tell({ type: "start" });
+}

@@ -1,0 +1,184 @@
+// Home: what needs you, what works, what was. And a search over everything.
+
+import { Settings as Gear, Plus, RotateCw, Search as SearchIcon, X } from "lucide";
+import { useMemo, useState } from "preact/hooks";
+import type { Summary } from "../api/types";
+import { connection, state } from "../app";
+import { go, hrefOf } from "../route";
+import { age, base, open } from "../state/words";
+import { useStore } from "../store";
+import { useNow } from "../ui/clock";
+import { Badge, Icon } from "../ui/icon";
+import { Pull } from "../ui/pull";
+import { StatusChip } from "../ui/status";
+import { NeedBar } from "./questions";
+import { Found } from "./search";
+import { Trouble } from "./shell";
+
+export function Inbox({ current }: { current: string | undefined }) {
+  const sessions = useStore(state, (now) => now.sessions);
+  const groups = useMemo(() => group(Object.values(sessions)), [sessions]);
+  const [words, setWords] = useState("");
+  const asked = words.trim();
+  return (
+    <nav class="inbox" aria-label="Sessions">
+      <header class="bar">
+        <h1>Pollux</h1>
+        <InStep />
+        <a class="plain round" href={hrefOf({ at: "settings" })} aria-label="Settings">
+          <Icon of={Gear} size={20} />
+        </a>
+        <a class="plain round primary" href={hrefOf({ at: "new" })} aria-label="New session">
+          <Icon of={Plus} size={22} />
+        </a>
+      </header>
+      <div class="only-home">
+        <Trouble />
+      </div>
+      <NeedBar here={current} />
+      <SearchBox words={words} onWords={setWords} />
+      <Pull onPull={() => connection.refreshList()}>
+        {asked.length > 1 ? (
+          <Found words={asked} sessions={sessions} />
+        ) : (
+          <Groups groups={groups} current={current} />
+        )}
+      </Pull>
+    </nav>
+  );
+}
+
+function Groups({ groups, current }: { groups: ReturnType<typeof group>; current: string | undefined }) {
+  const all = groups.needs.length + groups.working.length + groups.recent.length;
+  if (all === 0) return <Empty />;
+  return (
+    <>
+      <Group title="Needs you" sessions={groups.needs} current={current} />
+      <Group title="Working" sessions={groups.working} current={current} />
+      <Group title="Recent" sessions={groups.recent} current={current} />
+    </>
+  );
+}
+
+function group(all: readonly Summary[]) {
+  const sorted = all.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at));
+  const needs = sorted.filter((one) => open(one).length > 0 || one.status === "waiting" || one.stalled_since);
+  const busy = (one: Summary) => one.status === "working" || one.status === "starting";
+  const working = sorted.filter((one) => busy(one) && !needs.includes(one));
+  const recent = sorted.filter((one) => !needs.includes(one) && !working.includes(one));
+  return { needs, working, recent };
+}
+
+function Empty() {
+  const loaded = useStore(state, (now) => now.inStepAt !== undefined);
+  if (!loaded) return <p class="hint pad">Looking for sessions</p>;
+  return (
+    <div class="empty">
+      <Badge size={48} />
+      <h2>No sessions yet</h2>
+      <p>Start one here. Sessions of your own terminals appear by themselves.</p>
+      <button type="button" class="button primary" onClick={() => go({ at: "new" })}>
+        New session
+      </button>
+    </div>
+  );
+}
+
+function InStep() {
+  const at = useStore(state, (now) => now.inStepAt);
+  const live = useStore(connection.link, (link) => link.phase === "live");
+  const now = useNow(!live);
+  const text =
+    at === undefined ? "" : live ? "In step" : `In step ${age(now - at)} ago`.replace("now ago", "just now");
+  return <span class={live ? "instep live" : "instep"}>{text}</span>;
+}
+
+function SearchBox({ words, onWords }: { words: string; onWords: (words: string) => void }) {
+  return (
+    <search class="search">
+      <Icon of={SearchIcon} size={17} />
+      <input
+        type="search"
+        enterkeyhint="search"
+        placeholder="Search everything"
+        aria-label="Search everything"
+        value={words}
+        onInput={(event) => onWords(event.currentTarget.value)}
+      />
+      {words !== "" && (
+        <button type="button" class="plain" aria-label="Clear" onClick={() => onWords("")}>
+          <Icon of={X} size={16} />
+        </button>
+      )}
+      <button
+        type="button"
+        class="plain wide-only"
+        aria-label="Refresh"
+        onClick={() => connection.refreshList()}
+      >
+        <Icon of={RotateCw} size={16} />
+      </button>
+    </search>
+  );
+}
+
+type GroupProps = { title: string; sessions: readonly Summary[]; current: string | undefined };
+
+function Group({ title, sessions, current }: GroupProps) {
+  if (sessions.length === 0) return null;
+  return (
+    <section class="group">
+      <h2>
+        {title} <span class="number">{sessions.length}</span>
+      </h2>
+      <ul>
+        {sessions.map((session) => (
+          <li key={session.id}>
+            <SessionRow session={session} current={session.id === current} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export function SessionRow({ session, current = false }: { session: Summary; current?: boolean }) {
+  const seen = useStore(state, (now) => now.seen[session.id]);
+  const turnSince = useStore(state, (now) => now.opened[session.id]?.turnSince);
+  const unread = seen !== undefined && session.seq > seen && !current ? session.seq - seen : 0;
+  return (
+    <a
+      class={current ? "row current" : "row"}
+      href={hrefOf({ at: "session", id: session.id })}
+      aria-current={current}
+    >
+      <Badge />
+      <span class="row-text">
+        <span class="row-top">
+          <span class="title" dir="auto">
+            {session.title ?? "Untitled"}
+          </span>
+          <time dateTime={session.updated_at}>{age(Date.now() - Date.parse(session.updated_at))}</time>
+        </span>
+        <span class="row-sub">
+          <span class="project">{session.cwd ? base(session.cwd) : "unknown folder"}</span>
+          {session.activity && (
+            <span class="activity" dir="auto">
+              {session.activity}
+            </span>
+          )}
+        </span>
+        <span class="row-end">
+          <StatusChip session={session} turnSince={turnSince} />
+          {session.mode === "yolo" && <span class="chip tone-yolo">Yolo</span>}
+          {session.queue.length > 0 && <span class="chip">{session.queue.length} queued</span>}
+          {unread > 0 && (
+            <span class="unread" role="img" aria-label="Unread">
+              {unread > 99 ? "99+" : unread}
+            </span>
+          )}
+        </span>
+      </span>
+    </a>
+  );
+}

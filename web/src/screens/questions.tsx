@@ -1,0 +1,317 @@
+// Questions, over any screen: exactly what will run, and answers that cannot be tapped by mistake. A question is done
+// only when the log says so.
+
+import { ChevronLeft, ChevronRight, CircleAlert } from "lucide";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Choice, OpenQuestion, Outcome, Summary } from "../api/types";
+import { say, send, state } from "../app";
+import { diffSource } from "../session/card";
+import { DiffOf } from "../session/tool";
+import type { Sent } from "../state/model";
+import { mark } from "../state/risk";
+import { base, QUESTIONS } from "../state/words";
+import { Store, useStore } from "../store";
+import { Badge, Icon } from "../ui/icon";
+import { Markdown } from "../ui/markdown";
+import { Sheet } from "../ui/sheet";
+
+/** A question that has just come up takes no taps: the finger was on its way to something else. */
+const GUARD = 500;
+
+/** Whether the sheet is up. */
+const opened = new Store(false);
+
+type Asked = { session: Summary; open: OpenQuestion; key: string };
+
+function useAsked(here: string | undefined): readonly Asked[] {
+  const sessions = useStore(state, (now) => now.sessions);
+  return useMemo(() => {
+    const all = Object.values(sessions).flatMap((session) =>
+      session.questions.map((open) => ({
+        session,
+        open,
+        key: `${session.id} ${open.question.id} ${open.shown}`,
+      })),
+    );
+    // Those of the session that is looked at come first.
+    return all.sort((a, b) => Number(b.session.id === here) - Number(a.session.id === here));
+  }, [sessions, here]);
+}
+
+export function Questions({ here }: { here: string | undefined }) {
+  const asked = useAsked(here);
+  const [later, setLater] = useState<ReadonlySet<string>>(new Set());
+  const [at, setAt] = useState(0);
+  const fresh = asked.filter(({ key }) => !later.has(key));
+  const open = useStore(opened, (now) => now);
+  useEffect(() => {
+    if (fresh.length > 0 && !typing()) opened.set(true);
+    if (asked.length === 0) opened.set(false);
+  }, [asked, fresh.length]);
+  const index = Math.min(at, asked.length - 1);
+  const current = asked[index];
+  if (!current || !open) return null;
+  const close = () => {
+    opened.set(false);
+    setLater(new Set(asked.map(({ key }) => key)));
+  };
+  return (
+    <QuestionSheet
+      key={current.key}
+      asked={current}
+      place={asked.length > 1 ? { index, of: asked.length, go: setAt } : undefined}
+      onClose={close}
+    />
+  );
+}
+
+/** What waits, for those who put it off. */
+export function NeedBar({ here }: { here?: string | undefined }) {
+  const asked = useAsked(here);
+  const open = useStore(opened, (now) => now);
+  const [first] = asked;
+  if (!first || open) return null;
+  return (
+    <button type="button" class="need-bar" onClick={() => opened.set(true)}>
+      <Icon of={CircleAlert} size={18} />
+      <span>{asked.length === 1 ? "A question waits" : `${asked.length} questions wait`}</span>
+      <span class="project">{first.session.title ?? base(first.session.cwd ?? "")}</span>
+    </button>
+  );
+}
+
+/** Somebody who writes is not to be interrupted by a sheet. */
+function typing(): boolean {
+  const { activeElement } = document;
+  return activeElement instanceof HTMLTextAreaElement && activeElement.value !== "";
+}
+
+type Place = { index: number; of: number; go: (index: number) => void };
+
+function QuestionSheet({
+  asked,
+  place,
+  onClose,
+}: {
+  asked: Asked;
+  place: Place | undefined;
+  onClose: () => void;
+}) {
+  const { session, open } = asked;
+  const { question } = open;
+  return (
+    <Sheet
+      title={QUESTIONS[question.kind].title}
+      onClose={onClose}
+      tall
+      lead={<Badge size={28} />}
+      footer={<Answers key={asked.key} asked={asked} />}
+    >
+      {place && <Steps place={place} />}
+      <p class="question-from">
+        <b>{session.title ?? "Untitled"}</b> in <span class="mono">{session.cwd ?? "an unknown folder"}</span>
+      </p>
+      <Shown open={open} />
+    </Sheet>
+  );
+}
+
+function Steps({ place }: { place: Place }) {
+  const { index, of, go } = place;
+  return (
+    <div class="steps">
+      <button
+        type="button"
+        class="plain round"
+        aria-label="Previous"
+        disabled={index === 0}
+        onClick={() => go(index - 1)}
+      >
+        <Icon of={ChevronLeft} />
+      </button>
+      <span>
+        {index + 1} of {of}
+      </span>
+      <button
+        type="button"
+        class="plain round"
+        aria-label="Next"
+        disabled={index === of - 1}
+        onClick={() => go(index + 1)}
+      >
+        <Icon of={ChevronRight} />
+      </button>
+    </div>
+  );
+}
+
+/** Exactly what will be released. For an edit the diff comes first. */
+function Shown({ open }: { open: OpenQuestion }) {
+  const { question } = open;
+  const { meaning } = question;
+  const source = diffSource({ input: undefined, meaning });
+  if (source) {
+    return (
+      <>
+        <DiffOf source={source} />
+        {meaning?.kind === "mutation" && <p class="mono object-line">{meaning.path}</p>}
+        <p class="hint">{question.text}</p>
+      </>
+    );
+  }
+  if (meaning?.kind === "command") {
+    return (
+      <>
+        <pre class="will-run">
+          {mark(meaning.command).map(({ text, risky }) => (risky ? <mark>{words(text)}</mark> : words(text)))}
+        </pre>
+        {question.text !== meaning.command && <p class="hint">{question.text}</p>}
+      </>
+    );
+  }
+  return (
+    <div class="question-text">
+      {meaning?.kind === "card" && <p class="mono object-line">{meaning.title}</p>}
+      <Markdown text={question.text} />
+      {question.tool && <p class="hint">Tool: {question.tool}</p>}
+    </div>
+  );
+}
+
+function useSent(sessionId: string, questionId: string): Sent | undefined {
+  return useStore(state, (now) =>
+    Object.values(now.sent).findLast(
+      (sent) => sent.sessionId === sessionId && sent.questionId === questionId,
+    ),
+  );
+}
+
+function Answers({ asked }: { asked: Asked }) {
+  const { session, open } = asked;
+  const { question, shown } = open;
+  const sent = useSent(session.id, question.id);
+  const may = useStore(state, (now) => now.hello?.scopes.includes("approve") ?? false);
+  const ready = useGuard();
+  const [more, setMore] = useState(false);
+  const [why, setWhy] = useState<string | undefined>(undefined);
+  const answer = (choice: Choice, reason?: string) => {
+    const said = reason?.trim() ? { reason: reason.trim() } : {};
+    send(
+      session.id,
+      { type: "answer", question_id: question.id, choice: choice.id, shown, ...said },
+      { questionId: question.id },
+    );
+    navigator.vibrate?.(10);
+  };
+  useOutcome(sent, question.options);
+  const refused = sent?.problem ?? (sent?.reply && "refused" in sent.reply ? sent.reply.refused : undefined);
+  if (open.sent) return <Status outcome={open.sent} options={question.options} />;
+  if (sent && !refused) return <p class="sent-line">Sent. Waiting for the agent.</p>;
+  if (!may) return <p class="sent-line">This device may look, and may not answer.</p>;
+  const { allow, deny, others } = sortOptions(question.options);
+  if (why !== undefined && deny) {
+    return <Why why={why} onWhy={setWhy} onBack={() => setWhy(undefined)} onDeny={() => answer(deny, why)} />;
+  }
+  return (
+    <fieldset class="answers" disabled={!ready}>
+      <legend class="sr">Answer</legend>
+      {refused && (
+        <p class="notice error" role="alert">
+          {refused.message} {refused.hint}
+        </p>
+      )}
+      {allow && (
+        <button type="button" class="button primary big" onClick={() => answer(allow)}>
+          {allow.effect === "allow_once" ? "Allow once" : allow.label}
+        </button>
+      )}
+      {(more || !allow) &&
+        others.map((choice) => (
+          <button key={choice.id} type="button" class="button big" onClick={() => answer(choice)}>
+            {choice.label}
+          </button>
+        ))}
+      {allow && others.length > 0 && !more && (
+        <button type="button" class="button ghost" onClick={() => setMore(true)}>
+          More ways to allow
+        </button>
+      )}
+      {deny && (
+        <div class="deny-row">
+          <button type="button" class="button danger" onClick={() => answer(deny)}>
+            Deny
+          </button>
+          <button type="button" class="button ghost danger" onClick={() => setWhy("")}>
+            Deny and say why
+          </button>
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+function Why(props: { why: string; onWhy: (why: string) => void; onBack: () => void; onDeny: () => void }) {
+  return (
+    <div class="answers">
+      <textarea
+        class="why"
+        rows={3}
+        dir="auto"
+        placeholder="What should it do instead?"
+        aria-label="Why not"
+        value={props.why}
+        onInput={(event) => props.onWhy(event.currentTarget.value)}
+      />
+      <div class="deny-row">
+        <button type="button" class="button ghost" onClick={props.onBack}>
+          Back
+        </button>
+        <button type="button" class="button danger" disabled={props.why.trim() === ""} onClick={props.onDeny}>
+          Deny and send
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function sortOptions(options: readonly Choice[]) {
+  const allow = options.find(({ effect }) => effect === "allow_once");
+  const deny = options.find(({ effect }) => effect === "reject_once");
+  return { allow, deny, others: options.filter((choice) => choice !== allow && choice !== deny) };
+}
+
+function useGuard(): boolean {
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setReady(true), GUARD);
+    return () => clearTimeout(timer);
+  }, []);
+  return ready;
+}
+
+/** No word of a command is broken in two, unless it is too long for a line. */
+function words(text: string) {
+  return text.split(/(\s+)/).map((word) => (word.length < 28 ? <span class="word">{word}</span> : word));
+}
+
+function told(outcome: Outcome, options: readonly Choice[]): string {
+  if (outcome.outcome === "cancelled") return "No longer asked";
+  if (outcome.outcome === "elsewhere") return "Answered elsewhere";
+  const label = options.find(({ id }) => id === outcome.choice)?.label ?? outcome.choice;
+  return outcome.by ? `${outcome.by}: ${label}` : label;
+}
+
+function Status({ outcome, options }: { outcome: Outcome; options: readonly Choice[] }) {
+  return <p class="sent-line">{told(outcome, options)}. Waiting for the agent.</p>;
+}
+
+/** Somebody was faster: it is said what came of it. */
+function useOutcome(sent: Sent | undefined, options: readonly Choice[]): void {
+  const spoken = useRef(false);
+  const done = sent?.reply && "done" in sent.reply ? sent.reply.done : undefined;
+  useEffect(() => {
+    if (spoken.current || done?.done !== "answered" || done.yours) return;
+    spoken.current = true;
+    say(`Already answered: ${told(done, options)}`);
+  }, [done, options]);
+}

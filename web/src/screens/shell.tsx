@@ -1,0 +1,88 @@
+// The frame of every screen: one pane on a phone, two on a desk; the line that says when we are not in step; the sheet
+// of questions; a few words for a moment.
+
+import { MessageSquareText } from "lucide";
+import { connection, toast } from "../app";
+import { PATIENCE } from "../link/machine";
+import { route } from "../route";
+import { useStore } from "../store";
+import { useNow } from "../ui/clock";
+import { Icon } from "../ui/icon";
+import { Inbox } from "./inbox";
+import { NewSession } from "./new";
+import { PairScreen } from "./pair";
+import { Questions } from "./questions";
+import { Session } from "./session";
+import { SettingsScreen } from "./settings";
+
+export function Shell() {
+  const where = useStore(route, (now) => now);
+  const refused = useStore(connection.link, (link) => link.phase === "refused");
+  if (refused || where.at === "pair") return <PairScreen code={where.at === "pair" ? where.code : ""} />;
+  const home = where.at === "inbox";
+  return (
+    <div class={home ? "shell home" : "shell away"}>
+      <div class="pane side">
+        <Inbox current={where.at === "session" ? where.id : undefined} />
+      </div>
+      <main class="pane main">
+        <Trouble />
+        {where.at === "session" && <Session key={where.id} id={where.id} />}
+        {where.at === "new" && <NewSession key={where.resume ?? ""} resume={where.resume} />}
+        {where.at === "settings" && <SettingsScreen />}
+        {home && <Nothing />}
+      </main>
+      <Questions here={where.at === "session" ? where.id : undefined} />
+      <Toast />
+    </div>
+  );
+}
+
+function Nothing() {
+  return (
+    <div class="nothing">
+      <Icon of={MessageSquareText} size={28} />
+      <p>Choose a session, or start one.</p>
+    </div>
+  );
+}
+
+/** A thin line, and only when the trouble is not over in a moment. */
+export function Trouble() {
+  const link = useStore(connection.link, (now) => now);
+  const now = useNow(link.troubledSince !== undefined);
+  if (link.troubledSince === undefined || now - link.troubledSince < PATIENCE) return null;
+  const offline = link.phase === "offline";
+  const waits =
+    offline && link.wakeAt !== undefined ? Math.max(0, Math.ceil((link.wakeAt - now) / 1000)) : undefined;
+  return (
+    <div class="trouble" role="status">
+      <span>
+        {offline
+          ? `Offline: ${link.cause ?? "not connected"}`
+          : link.phase === "replay"
+            ? "Catching up"
+            : "Reconnecting"}
+        {waits !== undefined && waits > 1 ? `, next try in ${waits}s` : ""}
+      </span>
+      {offline && (
+        <button type="button" class="plain small" onClick={() => connection.tell({ type: "retry" })}>
+          Retry
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Toast() {
+  const said = useStore(toast, (now) => now);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {said && (
+        <div class="toast" key={said.key}>
+          {said.text}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+// A tool call as a card: what is done to what, how it stands, how long it took. The rest is in a sheet.
+
+import {
+  CircleCheck,
+  CircleMinus,
+  CircleX,
+  FilePen,
+  FileText,
+  Globe,
+  type IconNode,
+  ListTodo,
+  LoaderCircle,
+  Search,
+  Terminal,
+  Wrench,
+} from "lucide";
+import type { Tool } from "../state/rows";
+import { classOf, objectOf, record, type ToolClass, verbOf } from "../state/tools";
+import { span, took, within } from "../state/words";
+import { useNow } from "../ui/clock";
+import { Icon } from "../ui/icon";
+
+const ICONS: Readonly<Record<ToolClass, IconNode>> = {
+  read: FileText,
+  search: Search,
+  edit: FilePen,
+  command: Terminal,
+  web: Globe,
+  plan: ListTodo,
+  other: Wrench,
+};
+
+/** So many of the last lines of a command's output stand on its card. */
+const TAIL = 4;
+
+type Props = { tool: Tool; cwd: string | undefined; onOpen: (tool: Tool) => void };
+
+export function ToolCard({ tool, cwd, onOpen }: Props) {
+  const klass = classOf(tool.name);
+  const running = tool.status === undefined;
+  const failed = tool.status === "error" || exitCode(tool) > 0;
+  return (
+    <button type="button" class={`card ${failed ? "failed" : ""}`} onClick={() => onOpen(tool)}>
+      <span class="card-line">
+        <Icon of={ICONS[klass]} size={16} />
+        <span class="verb">{verbOf(tool.name, running)}</span>
+        <span class="object">{within(objectOf(tool.input, tool.meaning), cwd)}</span>
+        <Changed tool={tool} />
+        <State tool={tool} failed={failed} />
+      </span>
+      {klass === "command" && <Tail text={outputOf(tool)} />}
+    </button>
+  );
+}
+
+function State({ tool, failed }: { tool: Tool; failed: boolean }) {
+  const running = tool.status === undefined;
+  const now = useNow(running && tool.startedAt !== undefined);
+  const since = running && tool.startedAt !== undefined ? span(now - tool.startedAt) : "";
+  const icon = running
+    ? LoaderCircle
+    : failed
+      ? CircleX
+      : tool.status === "cancelled"
+        ? CircleMinus
+        : CircleCheck;
+  const word = running ? "running" : failed ? "failed" : tool.status === "cancelled" ? "cancelled" : "done";
+  return (
+    <span class={`state ${word}`}>
+      <span class="time">{running ? since : tool.ms === undefined ? "" : took(tool.ms)}</span>
+      <Icon of={icon} size={15} spin={running} />
+      <span class="sr">{word}</span>
+    </span>
+  );
+}
+
+function Changed({ tool }: { tool: Tool }) {
+  const lines = tool.meaning?.kind === "mutation" ? tool.meaning.diff?.split("\n") : undefined;
+  if (!lines) return null;
+  const of = (sign: string) =>
+    lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  return (
+    <span class="counts">
+      <span class="plus">+{of("+")}</span> <span class="minus">-{of("-")}</span>
+    </span>
+  );
+}
+
+function Tail({ text }: { text: string }) {
+  const lines = text.trimEnd().split("\n").slice(-TAIL);
+  return text.trim() === "" ? null : <span class="tail">{lines.join("\n")}</span>;
+}
+
+export function exitCode(tool: Tool): number {
+  return tool.meaning?.kind === "command" ? (tool.meaning.exit_code ?? 0) : 0;
+}
+
+/** What a call gave back, without the signs by which terminals are steered. */
+export function outputOf(tool: Tool): string {
+  const text = (tool.meaning?.kind === "command" ? tool.meaning.output : undefined) ?? unwrapped(tool);
+  return text.replace(STEERING, "");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const STEERING = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f]/g;
+
+/** The CLI wraps what a command printed for the model; a person wants what it printed. */
+function unwrapped(tool: Tool): string {
+  const text = tool.output ?? "";
+  if (classOf(tool.name) !== "command") return text;
+  const inner = /^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: .*\n)?Output: ([\s\S]*)$/.exec(
+    text,
+  )?.[1];
+  if (inner === undefined) return text;
+  return inner
+    .replace(/\n<\/untrusted_context>\s*$/, "")
+    .replace(/\n(?:Process Group PGID|Exit Code|Signal|Background PIDs|Error): [^\n]*(?=\n|$)/g, "");
+}
+
+/** What a question or a call shows first: the diff of an edit, where there is one or where it can be made. */
+export function diffSource(
+  tool: Pick<Tool, "input" | "meaning">,
+): { diff: string } | { path: string; before: string; after: string } | undefined {
+  const { meaning } = tool;
+  if ((meaning?.kind === "mutation" || meaning?.kind === "diff") && meaning.diff)
+    return { diff: meaning.diff };
+  const input = record(tool.input);
+  const path = input.file_path;
+  if (typeof path !== "string") return undefined;
+  if (typeof input.old_string === "string" && typeof input.new_string === "string") {
+    return { path, before: input.old_string, after: input.new_string };
+  }
+  return typeof input.content === "string" ? { path, before: "", after: input.content } : undefined;
+}

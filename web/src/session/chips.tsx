@@ -1,0 +1,113 @@
+// The chips under the prompt: which model, and what it may do without asking.
+
+import { Check, ChevronDown, Cpu, Flame, type IconNode, ScrollText, Shield, ShieldCheck } from "lucide";
+import { useState } from "preact/hooks";
+import type { Mode, Summary } from "../api/types";
+import { send, state } from "../app";
+import { MODES, span } from "../state/words";
+import { useStore } from "../store";
+import { useNow } from "../ui/clock";
+import { Icon } from "../ui/icon";
+import { Sheet } from "../ui/sheet";
+
+/** The names that the CLI itself takes for its models, whatever their versions are. */
+export const MODELS: readonly { id: string; says: string }[] = [
+  { id: "auto", says: "The CLI chooses for each prompt" },
+  { id: "pro", says: "For hard thinking" },
+  { id: "flash", says: "Fast, for most things" },
+  { id: "flash-lite", says: "The fastest" },
+];
+
+export const MODE_ICONS: Readonly<Record<Mode, IconNode>> = {
+  default: Shield,
+  auto_edit: ShieldCheck,
+  plan: ScrollText,
+  yolo: Flame,
+};
+
+export function ModelChip({ session }: { session: Summary }) {
+  const [open, setOpen] = useState(false);
+  const choose = (model: string) => {
+    setOpen(false);
+    if (model !== session.model) send(session.id, { type: "model", model });
+  };
+  return (
+    <>
+      <button type="button" class="chip-button" aria-label="Model" onClick={() => setOpen(true)}>
+        <Icon of={Cpu} size={14} />
+        <span>{(session.model ?? "auto").replace(/^gemini-/, "")}</span>
+        <Icon of={ChevronDown} size={13} />
+      </button>
+      {open && (
+        <Sheet title="Model" onClose={() => setOpen(false)}>
+          <ul class="choices">
+            {MODELS.map(({ id, says }) => (
+              <li key={id}>
+                <button type="button" onClick={() => choose(id)}>
+                  <span class="choice-text">
+                    <b>{id}</b>
+                    <span class="hint">{says}</span>
+                  </span>
+                  {(session.model ?? "auto") === id && <Icon of={Check} />}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </Sheet>
+      )}
+    </>
+  );
+}
+
+export function ModeChip({ session }: { session: Summary }) {
+  const [open, setOpen] = useState(false);
+  const may = useStore(state, (now) => now.hello?.scopes.includes("approve") ?? false);
+  const until = session.mode_until ? Date.parse(session.mode_until) : undefined;
+  const now = useNow(until !== undefined);
+  const choose = (mode: Mode) => {
+    setOpen(false);
+    if (mode !== session.mode) send(session.id, { type: "mode", mode });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={`chip-button mode-${session.mode}`}
+        aria-label="Mode"
+        onClick={() => setOpen(true)}
+      >
+        <Icon of={MODE_ICONS[session.mode]} size={14} />
+        <span>{MODES[session.mode].name}</span>
+        {until !== undefined && <span class="age">{span(until - now)}</span>}
+        <Icon of={ChevronDown} size={13} />
+      </button>
+      {open && (
+        <Sheet title="What it may do without asking" onClose={() => setOpen(false)}>
+          {!may && <p class="hint">This device may not change the mode.</p>}
+          <ul class="choices">
+            {(Object.keys(MODES) as Mode[]).map((mode) => (
+              <li key={mode}>
+                <button
+                  type="button"
+                  class={mode === "yolo" ? "danger" : ""}
+                  disabled={!may}
+                  onClick={() => choose(mode)}
+                >
+                  <Icon of={MODE_ICONS[mode]} size={20} />
+                  <span class="choice-text">
+                    <b>{MODES[mode].name}</b>
+                    <span class="hint">
+                      {MODES[mode].says}
+                      {mode === "yolo" && ", for an hour at most"}
+                    </span>
+                  </span>
+                  {session.mode === mode && <Icon of={Check} />}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </Sheet>
+      )}
+    </>
+  );
+}

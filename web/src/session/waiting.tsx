@@ -1,0 +1,140 @@
+// What waits at the end of a transcript: prompts in the queue, commands that were refused, letters in the outbox.
+
+import { Clock, Pencil, Play, Send, Trash2 } from "lucide";
+import { useState } from "preact/hooks";
+import type { Queued, Summary } from "../api/types";
+import { discard, dispatch, outbox, post, send, state } from "../app";
+import type { Sent } from "../state/model";
+import { useStore } from "../store";
+import { Icon } from "../ui/icon";
+
+export function Waiting({ session }: { session: Summary }) {
+  const sent = useStore(state, (now) => now.sent);
+  const failed = Object.entries(sent).filter(
+    ([, one]) => one.sessionId === session.id && troubleOf(one) !== undefined,
+  );
+  // While the turn that was stopped still ends, there is nothing to go on with.
+  const busy = session.status === "working" || session.status === "waiting";
+  return (
+    <>
+      {failed.map(([id, one]) => (
+        <Refused key={id} id={id} sent={one} />
+      ))}
+      {session.queue.length > 0 && (
+        <section class="queue" aria-label="Queue">
+          <header>
+            <span>{session.held ? "Held: the last turn was stopped" : "Next"}</span>
+            {session.held && !busy && (
+              <button
+                type="button"
+                class="plain small"
+                onClick={() => send(session.id, { type: "continue" })}
+              >
+                <Icon of={Play} size={14} /> Go on
+              </button>
+            )}
+          </header>
+          {session.queue.map((queued) => (
+            <InQueue key={queued.id} session={session} queued={queued} />
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+function troubleOf(sent: Sent): { message: string; hint?: string } | undefined {
+  if (sent.problem) return sent.problem;
+  return sent.reply && "refused" in sent.reply ? sent.reply.refused : undefined;
+}
+
+function Refused({ id, sent }: { id: string; sent: Sent }) {
+  const trouble = troubleOf(sent);
+  return (
+    <div class="notice error" role="alert">
+      <div>
+        <p>{trouble?.message}</p>
+        {trouble?.hint && <p class="hint">{trouble.hint}</p>}
+        {sent.text && <p class="letter">{sent.text}</p>}
+      </div>
+      <button type="button" class="plain small" onClick={() => dispatch({ type: "forget", id })}>
+        Dismiss
+      </button>
+    </div>
+  );
+}
+
+function InQueue({ session, queued }: { session: Summary; queued: Queued }) {
+  const [editing, setEditing] = useState<string | undefined>(undefined);
+  const save = () => {
+    if (editing !== undefined && editing.trim() !== "" && editing !== queued.text) {
+      send(session.id, { type: "edit", queued: queued.id, text: editing });
+    }
+    setEditing(undefined);
+  };
+  if (editing !== undefined) {
+    return (
+      <div class="queued editing">
+        <textarea
+          aria-label="Queued prompt"
+          value={editing}
+          onInput={(event) => setEditing(event.currentTarget.value)}
+        />
+        <button type="button" class="button primary" onClick={save}>
+          Save
+        </button>
+      </div>
+    );
+  }
+  return (
+    <div class="queued">
+      <Icon of={Clock} size={15} />
+      <span class="letter" dir="auto">
+        {queued.text}
+      </span>
+      <button type="button" class="plain" aria-label="Edit" onClick={() => setEditing(queued.text)}>
+        <Icon of={Pencil} size={15} />
+      </button>
+      <button
+        type="button"
+        class="plain"
+        aria-label="Take back"
+        onClick={() => send(session.id, { type: "cancel", queued: queued.id })}
+      >
+        <Icon of={Trash2} size={15} />
+      </button>
+    </div>
+  );
+}
+
+export function Outbox({ sessionId }: { sessionId: string }) {
+  const letters = useStore(outbox, (now) => now).filter((letter) => letter.sessionId === sessionId);
+  if (letters.length === 0) return null;
+  return (
+    <section class="queue" aria-label="Outbox">
+      <header>
+        <span>
+          {letters.some((letter) => letter.asks)
+            ? "Written offline. Things happened since."
+            : "Goes out when we are back"}
+        </span>
+      </header>
+      {letters.map((letter) => (
+        <div class="queued" key={letter.id}>
+          <Icon of={Clock} size={15} />
+          <span class="letter" dir="auto">
+            {letter.text}
+          </span>
+          {letter.asks && (
+            <button type="button" class="plain" aria-label="Send now" onClick={() => post(letter)}>
+              <Icon of={Send} size={15} />
+            </button>
+          )}
+          <button type="button" class="plain" aria-label="Discard" onClick={() => discard(letter)}>
+            <Icon of={Trash2} size={15} />
+          </button>
+        </div>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,47 @@
+// What a person chose on this device. Kept on this device.
+
+import { Store } from "./store";
+
+export type Settings = {
+  theme: "auto" | "light" | "dark";
+  text: "small" | "medium" | "large" | "huge";
+  thinking: "line" | "open" | "hidden";
+  wrap: boolean;
+};
+
+const KEY = "pollux.settings";
+const FIRST: Settings = { theme: "auto", text: "medium", thinking: "line", wrap: true };
+
+export const settings = new Store<Settings>({ ...FIRST, ...read<Partial<Settings>>(KEY, {}) });
+
+export function choose(change: Partial<Settings>): void {
+  settings.set({ ...settings.value, ...change });
+  write(KEY, settings.value);
+  dress();
+}
+
+/** Puts theme and text size where the style sheets look for them. */
+export function dress(): void {
+  const root = document.documentElement;
+  root.dataset.theme = settings.value.theme;
+  root.dataset.text = settings.value.text;
+}
+
+/** A value that this device kept, or another one where it kept none or cannot read it. */
+export function read<T>(key: string, otherwise: T): T {
+  try {
+    const text = localStorage.getItem(key);
+    return text === null ? otherwise : (JSON.parse(text) as T);
+  } catch {
+    return otherwise;
+  }
+}
+
+export function write(key: string, value: unknown): void {
+  try {
+    if (value === undefined || value === "") localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // A full or forbidden store: the app works without.
+  }
+}

@@ -1,0 +1,326 @@
+// The one place where what the app knows changes. Pure: a state and an action in, a state out.
+
+import type {
+  Event,
+  Messages,
+  Numbered,
+  Problem,
+  Recorded,
+  ServerFrame,
+  Snapshot,
+  Summary,
+} from "../api/types";
+import { foldLive } from "./live";
+import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
+
+export type Action =
+  | { type: "frame"; frame: ServerFrame; at: number }
+  | { type: "page"; sessionId: string; page: Messages }
+  | { type: "sent"; id: string; sent: Sent }
+  | { type: "forget"; id: string }
+  | { type: "failed"; id: string; problem: Problem }
+  | { type: "seen"; sessionId: string; seq: number }
+  | { type: "trim"; sessionId: string }
+  | { type: "stored"; state: Pick<State, "sessions" | "seen" | "inStepAt">; opened: Record<string, Opened> }
+  | { type: "signed_out" };
+
+/** A window longer than this loses its oldest messages while the reader is at the end; they can be paged in again. */
+export const LONGEST_WINDOW = 1500;
+const KEPT = 1000;
+/** So many notes, tool facts and settled commands are kept. */
+const MOST_NOTES = 200;
+const MOST_FACTS = 500;
+const MOST_SENT = 100;
+
+/** Kinds that say nothing in a transcript: what they tell is in the summary or in the messages. */
+const SILENT = new Set<string>([
+  "session_started",
+  "session_changed",
+  "session_rekeyed",
+  "asked",
+  "answered",
+  "turn_started",
+  "text_grew",
+  "tool_started",
+  "tool_ended",
+  "usage_changed",
+  "message_recorded",
+]);
+
+export function reduce(state: State, action: Action): State {
+  switch (action.type) {
+    case "frame":
+      return onFrame(state, action.frame, action.at);
+    case "page":
+      return change(state, action.sessionId, (opened) => onPage(opened, action.page));
+    case "sent":
+      return { ...state, sent: bounded({ ...state.sent, [action.id]: action.sent }, MOST_SENT) };
+    case "forget":
+      return { ...state, sent: without(state.sent, action.id) };
+    case "failed": {
+      const sent = state.sent[action.id];
+      return sent
+        ? { ...state, sent: { ...state.sent, [action.id]: { ...sent, problem: action.problem } } }
+        : state;
+    }
+    case "seen":
+      return (state.seen[action.sessionId] ?? -1) >= action.seq
+        ? state
+        : { ...state, seen: { ...state.seen, [action.sessionId]: action.seq } };
+    case "trim":
+      return change(state, action.sessionId, trim);
+    case "stored":
+      return onStored(state, action);
+    case "signed_out":
+      return { ...state, hello: undefined, sessions: {}, opened: {}, sent: {}, inStepAt: undefined };
+  }
+}
+
+function onFrame(state: State, frame: ServerFrame, at: number): State {
+  switch (frame.type) {
+    case "hello":
+      return { ...state, hello: frame };
+    case "sessions":
+      return {
+        ...state,
+        sessions: Object.fromEntries(frame.sessions.map((session) => [session.id, session])),
+        inStepAt: at,
+      };
+    case "session":
+      return { ...newer(state, frame.session), inStepAt: at };
+    case "resumed":
+      return change(state, frame.session_id, (opened) =>
+        frame.after === opened.seq && frame.epoch === opened.epoch
+          ? { ...opened, stored: false, torn: false, caughtUp: true }
+          : { ...opened, torn: true },
+      );
+    case "snapshot":
+      return newer(
+        { ...state, opened: { ...state.opened, [frame.session_id]: fromSnapshot(frame) } },
+        frame.session,
+      );
+    case "events":
+      return change(state, frame.session_id, (opened) => onEvents(opened, frame.events, frame.caught_up));
+    case "result": {
+      const sent = state.sent[frame.id];
+      return sent
+        ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, reply: frame.reply } } }
+        : state;
+    }
+    case "error": {
+      const sent = frame.id === undefined ? undefined : state.sent[frame.id];
+      return sent && frame.id !== undefined
+        ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, problem: frame.error } } }
+        : state;
+    }
+    case "heartbeat":
+      return state.hello ? { ...state, inStepAt: at } : state;
+    default:
+      // A kind that a newer daemon knows.
+      return state;
+  }
+}
+
+/** An older summary never replaces a newer one. */
+function newer(state: State, session: Summary): State {
+  const known = state.sessions[session.id];
+  if (known && known.version >= session.version) return state;
+  return { ...state, sessions: { ...state.sessions, [session.id]: session } };
+}
+
+function fromSnapshot(snapshot: Snapshot): Opened {
+  return {
+    seq: snapshot.seq,
+    epoch: snapshot.epoch,
+    messages: snapshot.messages,
+    before: snapshot.before,
+    live: snapshot.live.parts,
+    tools: {},
+    notes: [],
+    turnSince: undefined,
+    caughtUp: true,
+    torn: false,
+    stored: false,
+  };
+}
+
+function onEvents(opened: Opened, events: readonly Numbered[], caughtUp: boolean): Opened {
+  if (opened.torn) return opened;
+  let next = opened;
+  for (const numbered of events) {
+    if (numbered.seq <= next.seq) continue;
+    if (numbered.seq > next.seq + 1) return { ...next, torn: true };
+    next = { ...fold(next, numbered), seq: numbered.seq, epoch: numbered.epoch };
+  }
+  return { ...next, caughtUp, stored: false };
+}
+
+function fold(opened: Opened, numbered: Numbered): Opened {
+  const event = numbered.event;
+  const at = Date.parse(event.at ?? numbered.recorded_at);
+  const messages = foldMessages(opened.messages, event, numbered);
+  const note = noteOf(numbered, at, messages.at(-1)?.position ?? 0);
+  return {
+    ...opened,
+    messages,
+    live: foldLive(opened.live, event),
+    tools: foldTools(opened.tools, event, at, messages.at(-1)?.position ?? 0),
+    notes: withNotes(opened.notes, [
+      ...(event.type === "turn_started" ? unrecorded(opened, at) : []),
+      ...(note ? [note] : []),
+    ]),
+    turnSince: turnSince(opened.turnSince, event, at),
+  };
+}
+
+/** Calls of the turn before that became part of no message: they stay where they were made. */
+function unrecorded({ live, tools }: Opened, at: number): Note[] {
+  return live.flatMap((part): Note[] =>
+    part.type === "tool"
+      ? [{ key: `c${part.id}`, after: tools[part.id]?.after ?? 0, at, kind: "call", call: part }]
+      : [],
+  );
+}
+
+/** In the order of their places; those of one place in the order in which they came. */
+function withNotes(notes: readonly Note[], more: readonly Note[]): readonly Note[] {
+  if (more.length === 0) return notes;
+  return [...notes, ...more].sort((a, b) => a.after - b.after).slice(-MOST_NOTES);
+}
+
+function turnSince(since: number | undefined, event: Event, at: number): number | undefined {
+  if (event.type === "turn_started") return at;
+  return event.type === "turn_ended" || event.type === "session_ended" ? undefined : since;
+}
+
+function foldMessages(
+  messages: readonly Recorded[],
+  event: Event,
+  { seq, cut }: Numbered,
+): readonly Recorded[] {
+  if (event.type === "history_rewritten") {
+    const gone = new Set(event.removed);
+    return gone.size === 0 ? messages : messages.filter(({ message }) => !gone.has(message.id));
+  }
+  if (event.type !== "message_recorded") return messages;
+  const { message } = event;
+  const cuts = cut ? { cut: cut.map(([place, bytes]): [string, number] => [inMessage(place), bytes]) } : {};
+  const known = messages.findLastIndex((recorded) => recorded.message.id === message.id);
+  if (known >= 0) {
+    const position = messages[known]?.position ?? 0;
+    return messages.with(known, { position, seq, message, ...cuts });
+  }
+  return [...messages, { position: (messages.at(-1)?.position ?? 0) + 1, seq, message, ...cuts }];
+}
+
+/** Places in an event begin at the event, places in a page at the message. */
+function inMessage(place: string): string {
+  return place.startsWith("/message/") ? place.slice("/message".length) : place;
+}
+
+function foldTools(
+  tools: Readonly<Record<string, ToolFacts>>,
+  event: Event,
+  at: number,
+  after: number,
+): Readonly<Record<string, ToolFacts>> {
+  if (event.type === "tool_started") {
+    const { id, name, input, meaning } = event;
+    const facts: ToolFacts = { name, input, startedAt: at, after, ...(meaning ? { meaning } : {}) };
+    return bounded({ ...tools, [id]: facts }, MOST_FACTS);
+  }
+  if (event.type !== "tool_ended") return tools;
+  const known = tools[event.id] ?? {};
+  const output = event.output ?? event.error;
+  const facts: ToolFacts = {
+    ...known,
+    status: event.status,
+    ...(event.name === undefined ? {} : { name: event.name }),
+    ...(event.meaning ? { meaning: event.meaning } : {}),
+    ...(output ? { output } : {}),
+    // The first end is the moment; a later source only knows more about it.
+    ...(known.endedAt === undefined ? { endedAt: at } : {}),
+  };
+  return bounded({ ...tools, [event.id]: facts }, MOST_FACTS);
+}
+
+function noteOf({ seq, event }: Numbered, at: number, after: number): Note | undefined {
+  const place = { key: `n${seq}`, after, at };
+  const any: AnyEvent = event;
+  switch (event.type) {
+    case "notice":
+      return { ...place, kind: "notice", level: event.level, text: event.text };
+    case "turn_ended":
+      if (event.error) {
+        const hint = event.error.hint === undefined ? {} : { hint: event.error.hint };
+        return { ...place, kind: "notice", level: "error", text: event.error.message, ...hint };
+      }
+      return {
+        ...place,
+        kind: "turn",
+        stop: event.stop_reason,
+        ...(event.duration_ms === undefined ? {} : { ms: event.duration_ms }),
+        ...(event.tool_calls === undefined ? {} : { tools: event.tool_calls }),
+      };
+    case "history_rewritten":
+      return event.reason === "retried"
+        ? undefined
+        : { ...place, kind: "notice", level: "info", text: REWRITES[event.reason] };
+    case "session_ended":
+      return { ...place, kind: "notice", level: "info", text: `The session ended: ${event.reason}` };
+    case "unread":
+      return { ...place, kind: "unknown", name: event.reason, raw: event.text };
+    default:
+      return SILENT.has(any.type) ? undefined : { ...place, kind: "unknown", name: any.type, raw: any };
+  }
+}
+
+const REWRITES = {
+  rewind: "Went back to an earlier message",
+  checkpoint: "The agent rewrote its history",
+  replaced: "The session's file was replaced",
+};
+
+function onPage(opened: Opened, page: Messages): Opened {
+  if (page.epoch !== opened.epoch) return opened;
+  const first = opened.messages[0]?.position ?? Number.POSITIVE_INFINITY;
+  const older = page.messages.filter(({ position }) => position < first);
+  return { ...opened, messages: [...older, ...opened.messages], before: page.before };
+}
+
+function trim(opened: Opened): Opened {
+  if (opened.messages.length <= LONGEST_WINDOW) return opened;
+  const messages = opened.messages.slice(-KEPT);
+  return { ...opened, messages, before: messages[0]?.position };
+}
+
+/** What the phone kept is good until the daemon has spoken. */
+function onStored(state: State, action: Extract<Action, { type: "stored" }>): State {
+  const heard = state.hello !== undefined;
+  return {
+    ...state,
+    seen: { ...action.state.seen, ...state.seen },
+    sessions: heard ? state.sessions : action.state.sessions,
+    inStepAt: heard ? state.inStepAt : action.state.inStepAt,
+    opened: { ...action.opened, ...state.opened },
+  };
+}
+
+function change(state: State, id: string, by: (opened: Opened) => Opened): State {
+  const opened = state.opened[id];
+  if (!opened) return state;
+  const next = by(opened);
+  return next === opened ? state : { ...state, opened: { ...state.opened, [id]: next } };
+}
+
+function without<T>(record: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> {
+  const { [key]: _gone, ...rest } = record;
+  return rest;
+}
+
+/** The newest `most` entries, by the order in which they came. */
+function bounded<T>(record: Record<string, T>, most: number): Record<string, T> {
+  const keys = Object.keys(record);
+  if (keys.length <= most) return record;
+  return Object.fromEntries(Object.entries(record).slice(keys.length - most));
+}

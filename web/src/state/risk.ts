@@ -1,0 +1,45 @@
+// The parts of a command that deserve a second look. A help for the eye and no judgement: what is not marked may be as
+// dangerous.
+
+const RISKY: readonly RegExp[] = [
+  /\bsudo\b/,
+  /\bdoas\b/,
+  /\brm\s+(?:-\w+\s+)*-\w*[rf]\w*(?:\s+[^\s;&|]+)*/,
+  /\bfind\b[^;&|]*-delete\b/,
+  /\bgit\s+(?:push\s+[^;&|]*(?:--force\b|-f\b)|reset\s+--hard|clean\s+-\w*[fdx]\w*|checkout\s+--\s)[^;&|]*/,
+  /\bchmod\s+(?:-R\s+)?[0-7]*7{2,3}\b/,
+  /\bch(?:own|mod)\s+-R\b/,
+  /\b(?:mkfs(?:\.\w+)?|dd|shred|fdisk|parted)\b/,
+  /\b(?:curl|wget)\b[^;&|]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/,
+  /\beval\b/,
+  /\|\s*(?:ba|z|da)?sh\b/,
+  />\s*\/(?:dev|etc|usr|boot)\/[^\s;&|]*/,
+  /\b(?:kill|pkill|killall)\s+-(?:9|KILL)\b/,
+  /\bnpm\s+publish\b|\bcargo\s+publish\b/,
+  /\bdrop\s+(?:table|database)\b/i,
+  /:\(\)\s*\{/,
+  /\bbase64\s+(?:-d|--decode)\b/,
+  /(?:~|\$HOME)?\/\.(?:ssh|aws|gnupg|netrc|npmrc)\b[^\s;&|]*/,
+];
+
+export type Piece = { text: string; risky: boolean };
+
+export function mark(command: string): readonly Piece[] {
+  const spans = RISKY.flatMap((pattern) =>
+    [...command.matchAll(new RegExp(pattern, `${pattern.flags}g`))].map((found) => ({
+      from: found.index,
+      to: found.index + found[0].length,
+    })),
+  ).sort((a, b) => a.from - b.from);
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const { from, to } of spans) {
+    if (to <= at) continue;
+    const start = Math.max(from, at);
+    if (start > at) pieces.push({ text: command.slice(at, start), risky: false });
+    pieces.push({ text: command.slice(start, to), risky: true });
+    at = to;
+  }
+  if (at < command.length) pieces.push({ text: command.slice(at), risky: false });
+  return pieces;
+}

@@ -1,0 +1,96 @@
+// What a tool call is called on the screen: a verb, an object, a class. The agent's own names and Claude's mean the same.
+
+import type { Meaning } from "../api/types";
+
+export type ToolClass = "read" | "search" | "edit" | "command" | "web" | "plan" | "other";
+
+type Known = { klass: ToolClass; verb: string; doing: string };
+
+const READ: Known = { klass: "read", verb: "Read", doing: "Reading" };
+const LIST: Known = { klass: "read", verb: "Listed", doing: "Listing" };
+const SEARCH: Known = { klass: "search", verb: "Searched", doing: "Searching" };
+const EDIT: Known = { klass: "edit", verb: "Edited", doing: "Editing" };
+const WRITE: Known = { klass: "edit", verb: "Wrote", doing: "Writing" };
+const RUN: Known = { klass: "command", verb: "Ran", doing: "Running" };
+const FETCH: Known = { klass: "web", verb: "Fetched", doing: "Fetching" };
+const WEB: Known = { klass: "web", verb: "Searched the web", doing: "Searching the web" };
+const TODO: Known = { klass: "plan", verb: "Updated the list", doing: "Updating the list" };
+
+const KNOWN: Readonly<Record<string, Known>> = {
+  Read: READ,
+  read_file: READ,
+  read_many_files: READ,
+  LS: LIST,
+  list_directory: LIST,
+  Glob: SEARCH,
+  glob: SEARCH,
+  Grep: SEARCH,
+  grep_search: SEARCH,
+  search_file_content: SEARCH,
+  Edit: EDIT,
+  MultiEdit: EDIT,
+  replace: EDIT,
+  Write: WRITE,
+  write_file: WRITE,
+  Bash: RUN,
+  run_shell_command: RUN,
+  WebFetch: FETCH,
+  web_fetch: FETCH,
+  WebSearch: WEB,
+  google_web_search: WEB,
+  TodoWrite: TODO,
+  write_todos: TODO,
+};
+
+export function classOf(name: string): ToolClass {
+  return KNOWN[name]?.klass ?? "other";
+}
+
+export function verbOf(name: string, running: boolean): string {
+  const known = KNOWN[name];
+  if (known) return running ? known.doing : known.verb;
+  return running ? `Calling ${plain(name)}` : plain(name);
+}
+
+/** The short thing that the verb is about. */
+export function objectOf(input: unknown, meaning: Meaning | undefined): string {
+  if (meaning?.kind === "command") return firstLine(meaning.command);
+  if (meaning?.kind === "mutation") return meaning.path;
+  if (meaning?.kind === "card") return meaning.title;
+  const fields = record(input);
+  for (const name of OBJECTS) {
+    const value = fields[name];
+    if (typeof value === "string" && value !== "") return firstLine(value);
+  }
+  const paths = fields.paths ?? fields.include;
+  return Array.isArray(paths) ? paths.filter((path) => typeof path === "string").join(", ") : "";
+}
+
+const OBJECTS = [
+  "command",
+  "file_path",
+  "absolute_path",
+  "path",
+  "dir_path",
+  "pattern",
+  "query",
+  "url",
+  "prompt",
+  "description",
+  "title",
+];
+
+export function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
+
+/** `mcp__server__do_it` and `do_it` are both "do it". */
+function plain(name: string): string {
+  return (name.split("__").at(-1) ?? name).replaceAll("_", " ");
+}

@@ -1,0 +1,69 @@
+// Colours for code, loaded when the first code is seen. The highlighter gives names of colours and no styles: the page
+// allows no inline style.
+
+import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from "shiki/core";
+import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
+
+export type Line = readonly { text: string; kind: string | undefined }[];
+
+const LANGS: Readonly<Record<string, () => Promise<unknown>>> = {
+  bash: () => import("shiki/langs/bash.mjs"),
+  c: () => import("shiki/langs/c.mjs"),
+  css: () => import("shiki/langs/css.mjs"),
+  diff: () => import("shiki/langs/diff.mjs"),
+  go: () => import("shiki/langs/go.mjs"),
+  html: () => import("shiki/langs/html.mjs"),
+  java: () => import("shiki/langs/java.mjs"),
+  javascript: () => import("shiki/langs/javascript.mjs"),
+  json: () => import("shiki/langs/json.mjs"),
+  markdown: () => import("shiki/langs/markdown.mjs"),
+  python: () => import("shiki/langs/python.mjs"),
+  rust: () => import("shiki/langs/rust.mjs"),
+  sql: () => import("shiki/langs/sql.mjs"),
+  toml: () => import("shiki/langs/toml.mjs"),
+  tsx: () => import("shiki/langs/tsx.mjs"),
+  typescript: () => import("shiki/langs/typescript.mjs"),
+  yaml: () => import("shiki/langs/yaml.mjs"),
+};
+
+const SHORT: Readonly<Record<string, string>> = {
+  sh: "bash",
+  shell: "bash",
+  console: "bash",
+  zsh: "bash",
+  js: "javascript",
+  jsx: "tsx",
+  ts: "typescript",
+  py: "python",
+  rs: "rust",
+  yml: "yaml",
+  md: "markdown",
+  h: "c",
+  patch: "diff",
+};
+
+let loading: Promise<HighlighterCore> | undefined;
+
+async function load(): Promise<HighlighterCore> {
+  loading ??= createHighlighterCore({
+    themes: [createCssVariablesTheme({ name: "pollux", variablePrefix: "--tk-" })],
+    langs: [],
+    engine: createJavaScriptRegexEngine({ forgiving: true }),
+  });
+  return loading;
+}
+
+export async function highlight(text: string, lang: string): Promise<readonly Line[] | undefined> {
+  const name = SHORT[lang] ?? lang;
+  const grammar = LANGS[name];
+  if (!grammar) return undefined;
+  const highlighter = await load();
+  await highlighter.loadLanguage(grammar() as never);
+  const { tokens } = highlighter.codeToTokens(text, { lang: name, theme: "pollux" });
+  return tokens.map((line) => line.map(({ content, color }) => ({ text: content, kind: kindOf(color) })));
+}
+
+/** `var(--tk-token-keyword)` is `keyword`. */
+function kindOf(colour: string | undefined): string | undefined {
+  return /--tk-token-([a-z-]+)/.exec(colour ?? "")?.[1];
+}

@@ -1,0 +1,53 @@
+// A sheet that comes up from the bottom on a phone and stands in the middle of a desk: the browser's own dialog,
+// which keeps the focus inside and the rest of the page out of reach.
+
+import { X } from "lucide";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "./icon";
+
+type Props = {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  footer?: ComponentChildren;
+  lead?: ComponentChildren;
+  tall?: boolean;
+};
+
+export function Sheet({ title, onClose, children, footer, lead, tall = false }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    if (dialog && !dialog.open) dialog.showModal();
+    body.current?.focus();
+    return () => dialog?.close();
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the key that closes a dialog is the browser's own, Escape
+    <dialog
+      ref={ref}
+      class={tall ? "sheet tall" : "sheet"}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === ref.current && onClose()}
+    >
+      {/* The focus begins at the sheet and not at its first button. */}
+      <div class="sheet-body" tabIndex={-1} ref={body}>
+        <header class="sheet-head">
+          {lead}
+          <h2>{title}</h2>
+          <button type="button" class="plain round" aria-label="Close" onClick={onClose}>
+            <Icon of={X} size={20} />
+          </button>
+        </header>
+        <div class="sheet-scroll">{children}</div>
+        {footer && <footer class="sheet-foot">{footer}</footer>}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,298 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Event, Message, Numbered, ServerFrame } from "../src/api/types";
+import { EMPTY, type State } from "../src/state/model";
+import { LONGEST_WINDOW, reduce } from "../src/state/reduce";
+import { rowsOf } from "../src/state/rows";
+import { NAMES, numbered, recorded, snapshot, summary } from "./recorded";
+
+const hello: ServerFrame = {
+  type: "hello",
+  pollux: "0.1.0",
+  api: 1,
+  features: [],
+  heartbeat_seconds: 15,
+  device: "phone",
+  scopes: ["view", "prompt", "approve"],
+};
+
+function play(frames: readonly ServerFrame[], from: State = EMPTY): State {
+  return frames.reduce((state, frame) => reduce(state, { type: "frame", frame, at: 1000 }), from);
+}
+
+function events(list: readonly Numbered[], caught_up = true): ServerFrame {
+  return { type: "events", session_id: "s1", events: [...list], caught_up };
+}
+
+function at(state: State) {
+  const opened = state.opened.s1;
+  if (!opened) throw new Error("s1 is not opened");
+  return opened;
+}
+
+/** A transcript in a few words for each row. */
+function told(state: State): string[] {
+  return rowsOf(at(state)).map((row) => {
+    switch (row.kind) {
+      case "prompt":
+      case "text":
+      case "thinking":
+        return `${row.kind}${row.live ? "…" : ""}: ${row.text.slice(0, 60)}`;
+      case "tool":
+        return `tool: ${row.tool.name} ${row.tool.status ?? "…"}${row.tool.meaning ? ` (${row.tool.meaning.kind})` : ""}`;
+      case "explored":
+        return `explored: ${row.tools.map((tool) => tool.name).join(", ")}`;
+      case "system":
+        return `system ${row.level}: ${row.text.slice(0, 60)}`;
+      case "image":
+        return "image";
+      case "note":
+        return `note: ${row.note.kind} ${row.note.kind === "notice" ? row.note.text : ""}`.trim();
+    }
+  });
+}
+
+describe("recorded runs of the real CLI", () => {
+  test.each(NAMES)("%s is told in rows", (name) => {
+    const state = play([hello, snapshot(), events(recorded(name))]);
+    expect(told(state)).toMatchSnapshot();
+    expect(at(state).live).toEqual([]);
+  });
+
+  test.each(NAMES)("%s is the same however its events are cut into frames, repeated or resumed", (name) => {
+    const all = recorded(name);
+    const whole = at(play([snapshot(), events(all)]));
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: all.length }), { maxLength: 6 }),
+        fc.nat({ max: 3 }),
+        (cuts, overlap) => {
+          const places = [0, ...cuts.sort((a, b) => a - b), all.length];
+          const frames: ServerFrame[] = places
+            .slice(1)
+            .map((to, index) =>
+              events(all.slice(Math.max(0, (places[index] ?? 0) - overlap), to), to === all.length),
+            );
+          expect(at(play([snapshot(), ...frames]))).toEqual(whole);
+        },
+      ),
+    );
+  });
+
+  test("the rows of a run are the same from its first event on and from a snapshot of its messages", () => {
+    const live = play([snapshot(), events(recorded("chain"))]);
+    const { messages, seq } = at(live);
+    const late = play([snapshot({ messages: [...messages], seq })]);
+    const withoutFacts = told(live).map((line) => line.replace(/ \(.*\)$/, ""));
+    expect(told(late)).toEqual(withoutFacts.filter((line) => !line.startsWith("note")));
+  });
+});
+
+describe("frames that the daemon itself was recorded sending", () => {
+  const path = new URL("../../recordings/frames/headless-shell.jsonl", import.meta.url);
+  const sent = () =>
+    readFileSync(process.env.POLLUX_FRAMES ?? path, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as ServerFrame);
+
+  test("become a transcript with nothing missing and nothing left over", () => {
+    const state = play(sent());
+    const [opened] = Object.values(state.opened);
+    const [session] = Object.values(state.sessions);
+    if (!opened || !session) throw new Error("the recording opens a session");
+    expect(opened).toMatchObject({ torn: false, caughtUp: true, live: [] });
+    expect(opened.seq).toBe(session.seq);
+    expect(told({ ...state, opened: { s1: opened } })).toMatchSnapshot();
+  });
+});
+
+describe("two sources of one text", () => {
+  const said = {
+    id: "m1",
+    role: "assistant",
+    content: [{ type: "text", text: "Once upon a time." }],
+    timestamp: 1,
+    tool: "gemini",
+  } as const;
+  const grew = (seq: number, text: string) =>
+    numbered(seq, { type: "text_grew", source: "acp", part: "text", text });
+  const asked = numbered(1, { type: "turn_started", source: "acp", prompt: "Go" });
+  const recordedAt = (seq: number) =>
+    numbered(seq, {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: { ...said, content: [...said.content] },
+    });
+
+  test("the text stands once, whether the file or the stream is faster", () => {
+    const late = play([
+      snapshot(),
+      events([asked, grew(2, "Once upon "), grew(3, "a time."), recordedAt(4)]),
+    ]);
+    const early = play([
+      snapshot(),
+      events([asked, grew(2, "Once upon "), recordedAt(3), grew(4, "a time.")]),
+    ]);
+    const earliest = play([
+      snapshot(),
+      events([asked, recordedAt(2), grew(3, "Once upon "), grew(4, "a time.")]),
+    ]);
+    for (const state of [late, early, earliest]) {
+      expect(told(state).filter((line) => line.includes("time"))).toHaveLength(1);
+    }
+  });
+});
+
+test("a call that no message tells of stays where it was made, also when the next turn begins", () => {
+  const turn = (seq: number, prompt: string) =>
+    numbered(seq, { type: "turn_started", source: "acp", prompt });
+  const recorded = (seq: number, id: string) =>
+    numbered(seq, {
+      type: "message_recorded",
+      source: "session_file",
+      changed: false,
+      message: {
+        id,
+        role: "assistant",
+        content: [{ type: "text", text: `said ${id}` }],
+        timestamp: 1,
+        tool: "gemini",
+      },
+    });
+  const state = play([
+    snapshot(),
+    events([
+      turn(1, "one"),
+      recorded(2, "a"),
+      numbered(3, { type: "tool_started", source: "acp", id: "t", name: "run_shell_command", input: {} }),
+      numbered(4, { type: "tool_ended", source: "acp", id: "t", status: "cancelled", changed: false }),
+      recorded(5, "b"),
+      turn(6, "two"),
+    ]),
+  ]);
+  expect(told(state)).toEqual([
+    "text: said a",
+    "tool: run_shell_command cancelled",
+    "text: said b",
+    "prompt…: two",
+  ]);
+});
+
+describe("numbers", () => {
+  test("an event that is missing tears the session, and nothing after it is believed", () => {
+    const all = recorded("chain");
+    const state = play([snapshot(), events(all.slice(0, 5)), events(all.slice(7))]);
+    expect(at(state).torn).toBe(true);
+    expect(at(state).seq).toBe(5);
+  });
+
+  test("a snapshot mends a torn session", () => {
+    const torn = play([snapshot(), events(recorded("chain").slice(3))]);
+    expect(at(play([snapshot({ seq: 9 })], torn))).toMatchObject({ torn: false, seq: 9 });
+  });
+
+  test("a tail that begins elsewhere than asked for tears the session", () => {
+    const state = play([snapshot({ seq: 4 }), { type: "resumed", session_id: "s1", after: 3, epoch: 0 }]);
+    expect(at(state).torn).toBe(true);
+  });
+
+  test("an older summary never replaces a newer one", () => {
+    const frames: ServerFrame[] = [3, 1, 2].map((version) => ({
+      type: "session",
+      session: summary({ version, title: `v${version}` }),
+    }));
+    expect(play(frames).sessions.s1?.title).toBe("v3");
+  });
+
+  test("frames and events of kinds that nobody knows yet break nothing, and the event is shown", () => {
+    const odd = { type: "orbit_changed", source: "acp", radius: 7 } as unknown as Event;
+    const state = play([
+      hello,
+      { type: "weather" } as unknown as ServerFrame,
+      snapshot(),
+      events([numbered(1, odd)]),
+    ]);
+    expect(at(state).notes).toMatchObject([{ kind: "unknown", name: "orbit_changed" }]);
+    expect(at(state).seq).toBe(1);
+  });
+});
+
+describe("history", () => {
+  const message = (id: string, text: string): Message => ({
+    id,
+    role: "assistant",
+    content: [{ type: "text", text }],
+    timestamp: 1,
+    tool: "gemini",
+  });
+  const record = (seq: number, id: string, changed = false) =>
+    numbered(seq, {
+      type: "message_recorded",
+      source: "session_file",
+      changed,
+      message: message(id, `${id} ${seq}`),
+    });
+
+  test("a message that is completed takes its own place", () => {
+    const state = play([snapshot(), events([record(1, "a"), record(2, "b"), record(3, "a", true)])]);
+    expect(at(state).messages.map((entry) => [entry.message.id, entry.position, entry.seq])).toEqual([
+      ["a", 1, 3],
+      ["b", 2, 2],
+    ]);
+  });
+
+  test("messages that were taken back are gone, and the epoch is the new one", () => {
+    const rewind: Event = {
+      type: "history_rewritten",
+      source: "session_file",
+      epoch: 1,
+      reason: "rewind",
+      removed: ["b"],
+    };
+    const state = play([snapshot(), events([record(1, "a"), record(2, "b"), numbered(3, rewind, 1)])]);
+    expect(at(state).messages.map((entry) => entry.message.id)).toEqual(["a"]);
+    expect(at(state).epoch).toBe(1);
+  });
+
+  test("an older page goes before what is there; one of another epoch is not taken", () => {
+    const entry = (position: number) => ({ position, seq: position, message: message(`m${position}`, "x") });
+    const state = play([snapshot({ messages: [entry(5)], before: 5 })]);
+    const page = { messages: [entry(3), entry(4), entry(5)], before: 3, epoch: 0 };
+    const paged = reduce(state, { type: "page", sessionId: "s1", page });
+    expect(at(paged).messages.map(({ position }) => position)).toEqual([3, 4, 5]);
+    expect(at(paged).before).toBe(3);
+    expect(reduce(state, { type: "page", sessionId: "s1", page: { ...page, epoch: 1 } })).toBe(state);
+  });
+
+  test("a long stream keeps a bounded window, and what left it can be paged in again", () => {
+    let state = play([snapshot()]);
+    for (let seq = 1; seq <= 4 * LONGEST_WINDOW; seq += 1) {
+      state = play([events([record(seq, `m${seq}`)])], state);
+      state = reduce(state, { type: "trim", sessionId: "s1" });
+    }
+    expect(at(state).messages.length).toBeLessThanOrEqual(LONGEST_WINDOW);
+    expect(at(state).before).toBe(at(state).messages[0]?.position);
+    expect(at(state).messages.at(-1)?.message.id).toBe(`m${4 * LONGEST_WINDOW}`);
+  });
+});
+
+describe("commands", () => {
+  test("a command is done when the daemon has said so, and says why it was refused", () => {
+    const sent = reduce(EMPTY, { type: "sent", id: "c1", sent: { sessionId: "s1", at: 1, text: "hi" } });
+    expect(sent.sent.c1).not.toHaveProperty("reply");
+    const refused = { code: "queue_full", message: "32 prompts wait already" };
+    const state = play([{ type: "result", id: "c1", reply: { refused } }], sent);
+    expect(state.sent.c1?.reply).toEqual({ refused });
+  });
+
+  test("what the phone kept is shown until the daemon speaks, and never after", () => {
+    const kept = { sessions: { s1: summary({ title: "kept" }) }, seen: { s1: 3 }, inStepAt: 5 };
+    const stored = reduce(EMPTY, { type: "stored", state: kept, opened: {} });
+    expect(stored.sessions.s1?.title).toBe("kept");
+    const live = play([hello, { type: "sessions", sessions: [summary({ title: "true" })] }]);
+    expect(reduce(live, { type: "stored", state: kept, opened: {} }).sessions.s1?.title).toBe("true");
+  });
+});

@@ -1,0 +1,30 @@
+//! The daemon: start, memory, latency, load, a long session, and ten thousand reconnects, in one run.
+
+use super::table::Figures;
+use crate::shell;
+use anyhow::Context;
+use serde_json::Value;
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    shell::run("cargo build --release --locked --package pollux --bins --example daemon")?;
+    let release = shell::target().join("release");
+    let (example, program) = (release.join("examples/daemon"), release.join("pollux"));
+    let line = format!("{} {}", example.display(), program.display());
+    let printed = shell::capture_with(&line, &[("POLLUX_LOG", "off")])?;
+    let json = printed.lines().find(|line| line.starts_with('{'));
+    let figures: Value = serde_json::from_str(json.with_context(|| printed.clone())?)?;
+    let figure = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);
+    let mut table = Figures::default();
+    table.at_most("start to first answer", figure("start_ms"), 50.0, " ms");
+    table.at_most("memory when idle", figure("idle_mb"), 25.0, " MB");
+    table.at_most("memory for each idle session", figure("session_mb"), 1.0, " MB");
+    table.at_most("what the agent says to the frame, p50", figure("p50_ms"), 2.0, " ms");
+    table.at_most("the same, p99", figure("p99_ms"), 20.0, " ms");
+    table.at_most("lost: 5,000 events/s, 20 sessions, 100 clients", figure("lost"), 0.0, "");
+    table.at_most("the same, 25,000 events in", figure("load_seconds"), 6.0, " s");
+    table.at_most("first page of 50,000 events", figure("page_ms"), 50.0, " ms");
+    table.at_most("the same, bytes", figure("page_kb"), 300.0, " KB");
+    table.at_least("joined, left and came back", figure("joined"), 10_000.0, " times");
+    table.at_most("lost or repeated meanwhile", figure("wrong"), 0.0, "");
+    table.finish()
+}

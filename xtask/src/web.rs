@@ -1,0 +1,111 @@
+//! The web app's own checks and tests, in a copy under the target directory: nothing is written into the sources.
+
+use crate::shell::{self, present, say, target};
+use anyhow::Context;
+use pollux_e2e::in_ci;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where Debian has its browser.
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// Types, lints and formatting.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let Some(copy) = copy()? else { return Ok(()) };
+    npm(&copy, "run types")?;
+    npm(&copy, "run lint")
+}
+
+/// Unit and property tests; then, where a browser is, those in the browser against the program that was built.
+pub(crate) fn test() -> anyhow::Result<()> {
+    let Some(copy) = copy()? else { return Ok(()) };
+    npm(&copy, "test")?;
+    if !browser()? {
+        let text = "chromium was not found: the web app is not tested in a browser";
+        anyhow::ensure!(!in_ci(), "{text}\n\nhint: install Debian's `chromium`");
+        say(&format!("\n*** NOT TESTED: {text} ***\n"));
+        return Ok(());
+    }
+    shell::run("cargo build --locked -p pollux")?;
+    npm(&copy, "run build")?;
+    npm(&copy, "run e2e")
+}
+
+/// The browser is Debian's own: it is installed where we may.
+fn browser() -> anyhow::Result<bool> {
+    let may = rustix::process::geteuid().is_root() && present("apt-get");
+    if !Path::new(CHROMIUM).exists() && may {
+        shell::run("apt-get update --quiet")?;
+        shell::run("apt-get install --quiet --yes chromium")?;
+    }
+    Ok(Path::new(CHROMIUM).exists())
+}
+
+/// The sources beside their packages. None where there is no Node.
+fn copy() -> anyhow::Result<Option<PathBuf>> {
+    if !present("node") || !present("npm") {
+        let text = "node and npm were not found: the web app is not checked";
+        anyhow::ensure!(!in_ci(), "{text}\n\nhint: install Node 20 or newer");
+        say(&format!("\n*** NOT CHECKED: {text} ***\n"));
+        return Ok(None);
+    }
+    let (from, to) = (shell::root().join("web"), target().join("web-check"));
+    fs::create_dir_all(&to)?;
+    clear(&to)?;
+    copy_into(&from, &to).with_context(|| format!("could not copy {}", from.display()))?;
+    let lock = fs::read(to.join("package-lock.json"))?;
+    let stamp = to.join("node_modules/.pollux-lock");
+    if fs::read(&stamp).ok().as_ref() != Some(&lock) {
+        npm(&to, "ci --no-audit --no-fund --ignore-scripts")?;
+        fs::write(stamp, lock)?;
+    }
+    Ok(Some(to))
+}
+
+/// All but the packages goes: a file that was removed must not be tested any more.
+fn clear(place: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        if entry.file_name() == "node_modules" {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn copy_into(from: &Path, to: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == "node_modules" || name == "dist" {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(to.join(&name))?;
+            copy_into(&entry.path(), &to.join(&name))?;
+        } else {
+            fs::copy(entry.path(), to.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
+    let target = target();
+    let at = |name: &str| target.join(name).display().to_string();
+    let frames = shell::root().join("recordings/frames/headless-shell.jsonl");
+    shell::run_with(
+        &format!("npm --prefix {} {words}", place.display()),
+        &[
+            ("POLLUX_PROGRAM", &at("debug/pollux")),
+            ("POLLUX_WEB_SHOTS", &at("web/screenshots")),
+            ("POLLUX_GEMINI_CLI", &at("gemini-cli")),
+            ("POLLUX_FRAMES", &frames.display().to_string()),
+        ],
+    )
+}
