@@ -21,9 +21,11 @@
 //! ```
 
 pub mod control;
+pub mod hooks;
 mod partial;
 pub mod permission;
 mod row;
+mod shape;
 pub mod stream;
 
 use crate::model::{Block, Level, Message, Role, Usage};

@@ -148,11 +148,11 @@ fn lag(mut running: Running, sign: &str, before: &str) -> anyhow::Result<f64> {
     let mut lags = Vec::new();
     while lags.len() < TIMED {
         let line = running.until(sign)?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_nanos();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
         let rest = line.split_once(before).map(|(_, rest)| rest);
-        let time = rest.and_then(|rest| rest.split([' ', '"']).next()?.parse::<u128>().ok());
+        let time = rest.and_then(|rest| rest.split([' ', '"']).next()?.parse::<u64>().ok());
         let time = time.with_context(|| line.clone())?;
-        lags.push(now.saturating_sub(time) as f64 / 1e6);
+        lags.push(now.saturating_sub(Duration::from_nanos(time)).as_secs_f64() * 1e3);
     }
     running.end()?;
     Ok(middle(lags))

@@ -1,6 +1,7 @@
 //! A message while it grows, as the events of Claude's streaming API. Pure.
 
 use super::row::Tokens;
+use super::shape;
 use crate::model::Part;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -51,7 +52,7 @@ impl Partial {
             open.close(&mut events);
             open.block = Some(part);
             let block = match part {
-                Part::Text => json!({ "type": "text", "text": "" }),
+                Part::Text => json!({ "type": "text", "text": "", "citations": null }),
                 Part::Thinking => json!({ "type": "thinking", "thinking": "", "signature": "" }),
             };
             events.push(started(open.blocks, &block));
@@ -105,8 +106,9 @@ impl Partial {
         let reason = if open.calls { "tool_use" } else { "end_turn" };
         events.push(json!({
             "type": "message_delta",
-            "delta": { "stop_reason": reason, "stop_sequence": null },
-            "usage": open.usage.unwrap_or_default(),
+            "delta": { "container": null, "stop_details": null, "stop_reason": reason, "stop_sequence": null },
+            "context_management": null,
+            "usage": shape::delta(open.usage.unwrap_or_default()),
         }));
         events.push(json!({ "type": "message_stop" }));
         events
@@ -114,19 +116,17 @@ impl Partial {
 
     fn begin(&mut self, name: Uuid, model: &str, events: &mut Vec<Value>) -> &mut Open {
         self.open.get_or_insert_with(|| {
-            events.push(json!({
-                "type": "message_start",
-                "message": {
-                    "id": format!("msg_{}", name.simple()),
-                    "type": "message",
-                    "role": "assistant",
-                    "model": model,
-                    "content": [],
-                    "stop_reason": null,
-                    "stop_sequence": null,
-                    "usage": Tokens::default(),
-                },
-            }));
+            let message = json!({
+                "id": format!("msg_{}", name.simple()),
+                "type": "message",
+                "role": "assistant",
+                "model": model,
+                "content": [],
+                "stop_reason": null,
+                "stop_sequence": null,
+            });
+            let message = shape::message(message, Tokens::default());
+            events.push(json!({ "type": "message_start", "message": message }));
             Open { name, blocks: 0, block: None, apart: false, calls: false, usage: None }
         })
     }

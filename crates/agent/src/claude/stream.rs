@@ -5,12 +5,13 @@
 //! when they have ended.
 
 use super::partial::Partial;
+use super::permission::Use;
 use super::row::{Answer, Line, Part, Prompt, Said, Tokens};
-use super::{Session, tokens};
+use super::{Session, shape, tokens};
 use crate::model::{Block, Content, Failure, Message, Part as Growing, Role, StopReason, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// The version of Claude Code whose interface this is, in the form that Claude's SDKs compare, and who it is in truth.
@@ -41,6 +42,9 @@ pub struct Stream {
     /// The names of messages, by their ids.
     named: HashMap<String, Uuid>,
     model: String,
+    servers: Vec<String>,
+    /// The calls that were turned down. They were told then.
+    denied: HashSet<String>,
 }
 
 /// How a run ended.
@@ -77,6 +81,8 @@ impl Stream {
             partial: None,
             named: HashMap::new(),
             model: String::new(),
+            servers: Vec::new(),
+            denied: HashSet::new(),
         }
     }
 
@@ -84,6 +90,13 @@ impl Stream {
     #[must_use]
     pub fn partial(mut self) -> Self {
         self.partial = Some(Partial::default());
+        self
+    }
+
+    /// The same with the MCP servers that the agent was given.
+    #[must_use]
+    pub fn servers(mut self, names: &[&str]) -> Self {
+        self.servers = names.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
@@ -101,13 +114,16 @@ impl Stream {
     /// The first line of a turn.
     pub fn started(&mut self, model: &str, tools: &[&str]) -> Value {
         model.clone_into(&mut self.model);
+        // Whether the agent has reached them it does not say.
+        let server = |name: &String| json!({ "name": name, "status": "pending" });
+        let servers: Vec<Value> = self.servers.iter().map(server).collect();
         json!({
             "type": "system",
             "subtype": "init",
             "cwd": self.cwd,
             "session_id": self.session_id,
             "tools": tools,
-            "mcp_servers": [],
+            "mcp_servers": servers,
             "model": model,
             "permissionMode": self.mode,
             "slash_commands": [],
@@ -131,6 +147,9 @@ impl Stream {
         let mut fresh = message.clone().into_owned();
         if let Content::Blocks(blocks) = &mut fresh.content {
             blocks.retain(|block| {
+                if call_of(block).is_some_and(|id| self.denied.contains(&id)) {
+                    return false;
+                }
                 let mark = format!("{block:?}");
                 let new = !told.contains(&mark);
                 if new {
@@ -150,6 +169,44 @@ impl Stream {
             lines.extend(self.line("user", &Said::Prompt(Prompt::of(results))));
         }
         lines
+    }
+
+    /// A call that was turned down: told now, since the agent may never speak of it again.
+    pub fn denied(&mut self, of: &Use, why: &str) -> Vec<Value> {
+        self.denied.insert(of.id.clone());
+        let call = json!({ "type": "tool_use", "id": of.id, "name": of.tool, "input": of.input });
+        let mut lines = Vec::new();
+        let mut own = self.name();
+        if let Some(mut partial) = self.partial.take() {
+            own = partial.name().unwrap_or(own);
+            let mut events = partial.call(&call, own, &self.model);
+            events.extend(partial.finish());
+            self.partial = Some(partial);
+            lines.extend(self.events(events));
+        }
+        let message = json!({
+            "id": format!("msg_{}", own.simple()),
+            "type": "message",
+            "role": "assistant",
+            "model": self.model,
+            "content": [call],
+            "stop_reason": null,
+            "stop_sequence": null,
+        });
+        lines.extend(self.line("assistant", &shape::message(message, Tokens::default())));
+        let result = json!({
+            "type": "tool_result",
+            "tool_use_id": of.id,
+            "content": if why.is_empty() { "The call was not allowed." } else { why },
+            "is_error": true,
+        });
+        lines.extend(self.line("user", &json!({ "role": "user", "content": [result] })));
+        lines
+    }
+
+    /// True where a text speaks of a call that was turned down.
+    pub fn is_about_denied(&self, text: &str) -> bool {
+        self.denied.iter().any(|id| text.contains(id.as_str()))
     }
 
     /// A text became longer.
@@ -240,11 +297,12 @@ impl Stream {
         let session = Session { session_id: &self.session_id, ..Session::default() };
         let time = message.timestamp.unwrap_or(0);
         let line = Line::new(&session, time, own, None);
-        let answer = Answer::new(message, &line, tokens(message.usage.unwrap_or_default()));
+        let counted = tokens(message.usage.unwrap_or_default());
+        let answer = Answer::new(message, &line, counted);
         let mut said = serde_json::to_value(Said::Answer(answer)).ok()?;
         // As Claude prints it: a line stands before its message is over, and so nobody knows yet why it will stop.
         said["stop_reason"] = Value::Null;
-        self.line("assistant", &said)
+        self.line("assistant", &shape::message(said, counted))
     }
 
     fn line(&mut self, by: &str, said: &impl Serialize) -> Option<Value> {
@@ -271,7 +329,7 @@ impl Stream {
             "stop_reason": if ended.error.is_none() { Some("end_turn") } else { None },
             "session_id": self.session_id,
             "total_cost_usd": 0,
-            "usage": usage(counted),
+            "usage": shape::total(counted, ended.usage.thoughts_tokens),
             "modelUsage": models(ended),
             "permission_denials": ended.denials,
             "uuid": self.name(),
@@ -284,19 +342,21 @@ impl Stream {
     }
 }
 
+/// The call that a block is part of.
+fn call_of(block: &Block<'_>) -> Option<String> {
+    match block {
+        Block::ToolUse { id, .. } => Some(id.to_string()),
+        Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.to_string()),
+        _ => None,
+    }
+}
+
 fn subtype(ended: &Ended<'_>) -> &'static str {
     match (ended.error, ended.stop_reason) {
         (None, _) => "success",
         (Some(_), Some(StopReason::MaxTurns)) => "error_max_turns",
         (Some(_), _) => "error_during_execution",
     }
-}
-
-fn usage(counted: Tokens) -> Value {
-    let mut usage = serde_json::to_value(counted).unwrap_or_default();
-    usage["server_tool_use"] = json!({ "web_search_requests": 0, "web_fetch_requests": 0 });
-    usage["service_tier"] = json!("standard");
-    usage
 }
 
 fn models(ended: &Ended<'_>) -> Value {

@@ -4,6 +4,7 @@
 mod acp;
 mod checkpoint;
 mod claude;
+mod control;
 mod fixtures;
 mod follow;
 mod history;
@@ -12,6 +13,7 @@ mod hooks;
 mod properties;
 mod raw;
 mod recordings;
+mod relay;
 mod rescue;
 mod screens;
 mod session;

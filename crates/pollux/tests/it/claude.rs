@@ -2,6 +2,7 @@
 
 mod flags;
 mod python;
+mod transcripts;
 mod types;
 
 use super::run::{Place, program, stderr, stdout};
@@ -152,11 +153,11 @@ fn a_call_that_is_denied_is_not_made_and_the_model_is_told_why() {
 fn a_changed_input_is_refused_and_that_is_said() {
     let Some(place) = Place::newest() else { return };
     let change = json!({ "behavior": "allow", "updatedInput": { "command": "touch other.txt" } });
-    let heard = drive(
-        &place,
-        "approval",
-        &json!({ "prompt": "touch a file", "decide": { "Bash": change } }),
-    );
+    let script = "[[rule]]\nprompt = \"was not made\"\nreply = \"I see.\"\n\
+        [[rule]]\nprompt = \"touch\"\nreply = [{ call = \"run_shell_command\", args = { command = \"touch approved.txt\" } }]\n\
+        [[rule]]\ntool = \"run_shell_command\"\nreply = \"Done, or not.\"\n";
+    let heard =
+        drive(&place, script, &json!({ "prompt": "touch a file", "decide": { "Bash": change } }));
     assert!(
         !place.work().join("approved.txt").exists() && !place.work().join("other.txt").exists()
     );
@@ -178,7 +179,7 @@ fn three_turns_of_one_session_with_another_mode_and_model_between_them() {
         "decide": { "*": { "behavior": "allow" } },
         "between": {
             "1": [["setPermissionMode", "plan"], ["setModel", "gemini-2.5-flash"], ["supportedModels"]],
-            "2": [["setPermissionMode", "auto"], ["setMaxThinkingTokens", 5], ["setModel", "no-such-model"]],
+            "2": [["setPermissionMode", "auto"], ["setMaxThinkingTokens", 5]],
         },
     });
     let heard = drive(&place, "greeting", &plan);
@@ -264,6 +265,45 @@ fn a_tool_of_the_callers_own_process_is_called() {
     let asked = &heard.at("asked")[0];
     assert_eq!((&asked["name"], &asked["input"]["b"]), (&"mcp__calc__add".into(), &3.into()));
     assert_eq!(heard.results()[0]["result"], "It is five.");
+}
+
+#[test]
+fn a_hook_comes_before_every_call_and_can_prevent_it() {
+    let Some(place) = Place::newest() else { return };
+    let deny = json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "It is secret.",
+    } });
+    let context = json!({ "hookSpecificOutput": {
+        "hookEventName": "UserPromptSubmit", "additionalContext": "The moon is full.",
+    } });
+    let script = "[[rule]]\nprompt = \"read\"\nreply = [{ call = \"read_file\", args = { file_path = \"hello.txt\" } }]\n\
+        [[rule]]\nprompt = \"It is secret\"\nreply = \"Then not.\"\n[[rule]]\ntool = \"read_file\"\nresult = \"hello world\"\nreply = \"I have read it.\"\n";
+    let plan = |hooks: Value| json!({ "prompt": "read it", "hooks": hooks });
+    // A read, which the CLI would not ask about.
+    let heard = drive(
+        &place,
+        script,
+        &plan(json!({ "PreToolUse": { "matcher": "Read", "answer": deny } })),
+    );
+    let hook = &heard.at("hook")[0];
+    assert_eq!(
+        (&hook["event"], &hook["tool"]),
+        (&"PreToolUse".into(), &"Read".into()),
+        "{:#?}",
+        heard.0
+    );
+    assert_eq!(hook["input"]["file_path"], "hello.txt");
+    assert_eq!(heard.results()[0]["result"], "Then not.", "{:#?}", heard.0);
+    let hooks = json!({ "PreToolUse": {}, "PostToolUse": { "matcher": "Read" }, "UserPromptSubmit": { "answer": context } });
+    let heard = drive(&place, script, &plan(hooks));
+    assert_eq!(heard.results()[0]["result"], "I have read it.", "{:#?}", heard.0);
+    let events: Vec<&Value> = heard.at("hook").iter().map(|hook| &hook["event"]).collect();
+    assert_eq!(events, ["UserPromptSubmit", "PreToolUse", "PostToolUse"]);
+    let is_told = |turn: &Value| turn.to_string().contains("The moon is full.");
+    assert!(place.turns().iter().any(is_told));
+    let heard = drive(&place, script, &plan(json!({ "Stop": {} })));
+    let error = heard.at("error")[0]["message"].as_str().unwrap();
+    assert!(error.contains("the hook `Stop` has no counterpart"), "{error}");
 }
 
 #[test]

@@ -124,7 +124,8 @@ fn plans_modes_and_models_are_told_as_the_protocol_has_them() {
     ]);
     let script = "[[rule]]\nprompt = \"plan\"\nreply = [{ call = \"write_todos\", args = { todos = [{ description = \"Look\", status = \"completed\" }, { description = \"Leap\", status = \"pending\" }] } }]\n\
         [[rule]]\ntool = \"write_todos\"\nreply = \"Planned.\"\n";
-    let heard = edit(&place, script, &json!({ "steps": steps }), &[]);
+    let older = ["--model", "gemini-2.5-pro"];
+    let heard = edit(&place, script, &json!({ "steps": steps }), &older);
     let modes = heard.updates("current_mode_update");
     assert_eq!(
         modes.first().map(|mode| &mode["currentModeId"]),

@@ -18,10 +18,8 @@ pub fn about(about: &About, store: bool) -> Value {
         answer["agentCapabilities"] = json!({});
     }
     let can = &mut answer["agentCapabilities"];
-    if !can["sessionCapabilities"].is_object() {
-        can["sessionCapabilities"] = json!({});
-    }
-    can["sessionCapabilities"]["close"] = json!({});
+    // What the agent itself may have beyond that does not go through us.
+    can["sessionCapabilities"] = json!({ "close": {} });
     if store {
         can["loadSession"] = json!(true);
         for ability in ["list", "resume", "fork"] {

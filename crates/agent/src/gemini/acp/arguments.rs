@@ -9,6 +9,9 @@ const WHERE: &str = "[current working directory ";
 /// What the CLI puts in front of the prompt of a fetch.
 const FETCH: &str = "Processing URLs and instructions from prompt: \"";
 
+/// What the CLI puts in front of what it searches for.
+const SEARCH: &str = "Searching the web for: \"";
+
 /// The arguments of a call of a tool, in Gemini's words; none where nothing can be concluded.
 pub(super) fn arguments(tool: &str, call: &Call<'_>) -> Option<Value> {
     if let Some(raw) = call.input {
@@ -30,12 +33,30 @@ pub(super) fn arguments(tool: &str, call: &Call<'_>) -> Option<Value> {
             let prompt = title?.strip_prefix(FETCH).and_then(|rest| rest.strip_suffix('"'));
             Some(json!({ "prompt": prompt.or(title) }))
         }
+        ("read_file", _) => Some(json!({ "file_path": title? })),
+        ("list_directory", _) => Some(json!({ "dir_path": title? })),
+        ("glob" | "grep_search" | "search_file_content", _) => {
+            Some(json!({ "pattern": quoted(title?) }))
+        }
+        ("google_web_search", _) => {
+            let query = title?.strip_prefix(SEARCH).and_then(|rest| rest.strip_suffix('"'));
+            Some(json!({ "query": query.or(title) }))
+        }
         _ if tool.starts_with("mcp_") => {
             let text = call.text()?;
             serde_json::from_str(&text).ok().filter(Value::is_object)
         }
         _ => None,
     }
+}
+
+/// What stands between the quotes of a title such as `'*.rs' within src`.
+fn quoted(title: &str) -> &str {
+    let inside = title.strip_prefix('\'').unwrap_or(title);
+    inside
+        .strip_suffix('\'')
+        .or_else(|| inside.split_once("' ").map(|(it, _)| it))
+        .unwrap_or(inside)
 }
 
 fn command(title: &str, call: &Call<'_>) -> Value {
@@ -73,7 +94,16 @@ fn change<'t>(old: &'t str, new: &'t str) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::change;
+    use super::{change, quoted};
+
+    #[test]
+    fn a_pattern_is_what_stands_in_quotes() {
+        for (title, pattern) in
+            [("'*.rs'", "*.rs"), ("'a b' within src", "a b"), ("plain", "plain")]
+        {
+            assert_eq!(quoted(title), pattern);
+        }
+    }
 
     #[test]
     fn a_change_is_named_by_the_fewest_lines_that_stand_in_the_file_once() {

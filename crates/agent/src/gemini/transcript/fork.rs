@@ -14,6 +14,14 @@ loose_object! {
     /// A record, or a whole session of the old format, as far as it names the session.
     Named {
         "sessionId" => session_id: Option<&'a RawValue>,
+        "$set" => set: Option<Set<'a>>,
+    }
+}
+
+loose_object! {
+    /// `$set`: a resume names the session there.
+    Set {
+        "sessionId" => session_id: Option<&'a RawValue>,
     }
 }
 
@@ -72,7 +80,8 @@ fn renamed(text: &str, old: &str, new: &str) -> String {
 /// The id of the session in a record.
 fn named(json: &str) -> Option<Cow<'_, str>> {
     let named: Named<'_> = serde_json::from_str(json).ok()?;
-    string(named.session_id).filter(|id| Uuid::parse_str(id).is_ok())
+    let set = named.set.and_then(|set| set.session_id);
+    string(named.session_id.or(set)).filter(|id| Uuid::parse_str(id).is_ok())
 }
 
 fn name(file: &Path, id: &str) -> String {
@@ -81,4 +90,42 @@ fn name(file: &Path, id: &str) -> String {
     let begin = stem.rsplit_once('-').map_or(stem, |(begin, _)| begin);
     let short: String = id.chars().take(8).collect();
     format!("{begin}-{short}.{extension}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fork;
+
+    #[test]
+    fn a_session_is_named_anew_wherever_it_is_named_and_nowhere_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("session-2026-11-15T17-55-1f9cc522.jsonl");
+        let id = "1f9cc522-0000-4000-8000-000000000000";
+        let lines = [
+            format!(r#"{{"sessionId":"{id}","kind":"main"}}"#),
+            format!(r#"{{"id":"1","type":"user","content":"what is \"{id}\"?"}}"#),
+            format!(r#"{{"$set":{{"sessionId":"{id}"}}}}"#),
+            r#"{"$set":{"messages":[{"id":"1","type":"user","content":"hello"}]}}"#.to_owned(),
+        ];
+        let before = lines.join("\n") + "\n";
+        std::fs::write(&file, &before).unwrap();
+        let copy = fork(&file).unwrap();
+        let after = std::fs::read_to_string(&copy.file).unwrap();
+        assert_eq!(after.matches(id).count(), 1, "{after}");
+        assert_eq!(after.matches(&copy.id).count(), 2, "{after}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+        let name = copy.file.file_name().unwrap().to_str().unwrap();
+        assert!(
+            name.starts_with("session-2026-11-15T17-55-") && name.contains(&copy.id[..8]),
+            "{name}"
+        );
+        // The old format is one object.
+        let old = directory.path().join("session-2025-10-01T10-00-1f9cc522.json");
+        std::fs::write(&old, format!("{{\n  \"sessionId\": \"{id}\",\n  \"messages\": []\n}}"))
+            .unwrap();
+        let copy = fork(&old).unwrap();
+        assert!(std::fs::read_to_string(&copy.file).unwrap().contains(&copy.id));
+        std::fs::write(&old, "[]").unwrap();
+        assert!(fork(&old).is_err());
+    }
 }

@@ -2,11 +2,12 @@
 
 use super::desk::{Desk, Outcome};
 use super::setup::{Asks, Setup};
+use pollux_agent::claude::hooks::{self, Hooks};
 use pollux_agent::claude::permission::{Answer, Rule, Use};
-use pollux_agent::gemini::tools;
-use pollux_agent::model::{Effect, Question};
-use serde_json::Value;
+use pollux_agent::gemini::tools::{self, Category};
+use pollux_agent::model::{Effect, Mode, Question};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 /// Who answers the agent's questions.
@@ -17,8 +18,24 @@ pub(super) struct Answers {
     desk: Desk,
     /// Requests that the caller has not answered yet: the question's id with the request's.
     open: Vec<(String, String)>,
-    waiting: JoinSet<(Box<Question<'static>>, Use, Outcome)>,
+    waiting: JoinSet<Heard>,
+    hooks: Hooks,
+    /// The mode of the agent: what it would do without asking.
+    mode: Mode,
     denials: Vec<Value>,
+}
+
+/// What the caller said to a question.
+struct Heard {
+    question: Box<Question<'static>>,
+    of: Use,
+    said: Said,
+}
+
+/// Who of the caller's said it.
+enum Said {
+    Hooks(Vec<Outcome>),
+    Caller(Outcome),
 }
 
 /// An answer to a question.
@@ -33,17 +50,21 @@ pub(super) struct Given {
     pub(super) interrupt: bool,
     /// What the caller should know.
     pub(super) note: Option<String>,
+    /// The call, where it is turned down.
+    pub(super) denied: Option<Use>,
 }
 
 impl Answers {
-    pub(super) fn new(asks: Asks, setup: &Setup, desk: Desk) -> Self {
+    pub(super) fn new(setup: &Setup, desk: Desk, hooks: Hooks) -> Self {
         Self {
-            asks,
+            asks: setup.asks,
             allow: setup.allow.clone(),
             deny: setup.deny.clone(),
             desk,
             open: Vec::new(),
             waiting: JoinSet::new(),
+            hooks,
+            mode: setup.mode,
             denials: Vec::new(),
         }
     }
@@ -51,6 +72,11 @@ impl Answers {
     /// From now on somebody else answers.
     pub(super) fn set(&mut self, asks: Asks) {
         self.asks = asks;
+    }
+
+    /// The agent has another mode.
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
     }
 
     pub(super) fn waits(&self) -> bool {
@@ -65,11 +91,38 @@ impl Answers {
     /// A question: answered at once where nobody needs to be asked.
     pub(super) fn asked(&mut self, question: &Question<'static>) -> anyhow::Result<Option<Given>> {
         let of = in_claudes_words(question);
+        let requests = self.hooks.about("PreToolUse", &of, json!({}));
+        if requests.is_empty() {
+            return self.by_rules(question, of, false);
+        }
+        let mut asked = Vec::new();
+        for request in &requests {
+            asked.push(self.desk.ask(request)?);
+        }
+        self.open.push((question.id.to_string(), String::new()));
+        let question = Box::new(question.clone());
+        self.waiting.spawn(async move {
+            let mut outcomes = Vec::new();
+            for asked in asked {
+                outcomes.push(asked.answer.await.unwrap_or_else(|_gone| Err(String::new())));
+            }
+            Heard { question, of, said: Said::Hooks(outcomes) }
+        });
+        Ok(None)
+    }
+
+    /// What the rules say to a question, else the caller is asked. `must` is true where a hook wants that.
+    fn by_rules(
+        &mut self,
+        question: &Question<'static>,
+        of: Use,
+        must: bool,
+    ) -> anyhow::Result<Option<Given>> {
         let fits = |rules: &[Rule]| rules.iter().any(|rule| rule.fits(&of.tool, &of.input));
         if fits(&self.deny) {
             return Ok(Some(self.denied(question, &of, None)));
         }
-        if fits(&self.allow) {
+        if !must && (fits(&self.allow) || self.goes_unasked(question)) {
             return Ok(Some(allowed(question)));
         }
         if self.asks == Asks::Nobody {
@@ -81,22 +134,41 @@ impl Answers {
         self.waiting.spawn(async move {
             let gone = |_gone| Err("nobody is there any more".to_owned());
             let outcome = asked.answer.await.unwrap_or_else(gone);
-            (question, of, outcome)
+            Heard { question, of, said: Said::Caller(outcome) }
         });
         Ok(None)
     }
 
-    /// The next answer of the caller.
-    pub(super) async fn next(&mut self) -> Given {
-        loop {
-            let Some(Ok((question, of, outcome))) = self.waiting.join_next().await else {
-                std::future::pending::<()>().await;
-                continue;
-            };
-            let id = question.id.to_string();
-            let Some(at) = self.open.iter().position(|(open, _)| *open == id) else { continue };
-            self.open.remove(at);
-            return self.given(&question, &of, &outcome);
+    /// True for a call that the agent asks about only because a hook is to have its say.
+    fn goes_unasked(&self, question: &Question<'_>) -> bool {
+        if !self.hooks.any("PreToolUse") {
+            return false;
+        }
+        let own = question.tool.as_ref().map(ToString::to_string).unwrap_or_default();
+        match (self.mode, tools::category(&own)) {
+            (Mode::Yolo, _) | (_, Category::Read | Category::Search) => true,
+            (Mode::AutoEdit, Category::Write) => true,
+            _ => own == "write_todos",
+        }
+    }
+
+    /// The next answer of the caller; none where it only led to another question.
+    pub(super) async fn next(&mut self) -> anyhow::Result<Option<Given>> {
+        let Some(Ok(heard)) = self.waiting.join_next().await else { return Ok(None) };
+        let Heard { question, of, said } = heard;
+        let id = question.id.to_string();
+        let Some(at) = self.open.iter().position(|(open, _)| *open == id) else { return Ok(None) };
+        self.open.remove(at);
+        match said {
+            Said::Caller(outcome) => Ok(Some(self.given(&question, &of, &outcome))),
+            Said::Hooks(outcomes) => match hooks::said(&outcomes) {
+                hooks::Said::Deny(why) => Ok(Some(self.denied(&question, &of, Some(why)))),
+                hooks::Said::Allow => Ok(Some(allowed(&question))),
+                hooks::Said::Ask => self.by_rules(&question, of, true),
+                hooks::Said::Nothing | hooks::Said::Context(_) => {
+                    self.by_rules(&question, of, false)
+                }
+            },
         }
     }
 
@@ -114,29 +186,42 @@ impl Answers {
                 );
                 Given { note: Some(note), ..self.denied(question, of, Some(reason)) }
             }
-            Answer::Deny { message, interrupt } => Given {
-                interrupt,
-                ..self.denied(question, of, Some(message).filter(|_| !interrupt))
-            },
+            Answer::Deny { message, interrupt } => {
+                Given { interrupt, ..self.denied(question, of, Some(message)) }
+            }
         }
     }
 
     fn denied(&mut self, question: &Question<'_>, of: &Use, reason: Option<String>) -> Given {
         self.denials.push(of.denial());
         let choice = option(question, [Effect::RejectOnce, Effect::RejectAlways]);
-        Given { question: question.id.to_string(), choice, reason, interrupt: false, note: None }
+        Given {
+            question: question.id.to_string(),
+            choice,
+            reason,
+            interrupt: false,
+            note: None,
+            denied: Some(of.clone()),
+        }
     }
 
     /// A question is no longer open. Gives the request that asked the caller, if one still does.
     pub(super) fn settled(&mut self, question: &str) -> Option<String> {
         let at = self.open.iter().position(|(open, _)| open == question)?;
-        Some(self.open.remove(at).1)
+        Some(self.open.remove(at).1).filter(|request| !request.is_empty())
     }
 }
 
 fn allowed(question: &Question<'_>) -> Given {
     let choice = option(question, [Effect::AllowOnce, Effect::AllowAlways]);
-    Given { question: question.id.to_string(), choice, reason: None, interrupt: false, note: None }
+    Given {
+        question: question.id.to_string(),
+        choice,
+        reason: None,
+        interrupt: false,
+        note: None,
+        denied: None,
+    }
 }
 
 /// The option that does one of two things, the first if it can be had.

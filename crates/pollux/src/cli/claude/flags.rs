@@ -1,5 +1,7 @@
 //! The flags of `claude` and what becomes of each: the parser and the table in the docs are both made of this list.
 
+use Does::{Nothing as No, Part, Refused, Same};
+use Takes::{Many, Maybe, Nothing, One};
 use clap::{Arg, ArgAction};
 
 /// A flag of `claude`.
@@ -63,9 +65,6 @@ const fn alias(mut flag: Flag, alias: &'static str) -> Flag {
     flag.alias = Some(alias);
     flag
 }
-
-use Does::{Nothing as No, Part, Refused, Same};
-use Takes::{Many, Maybe, Nothing, One};
 
 /// Every flag that `claude` has or its SDKs pass, and ours.
 pub(super) const FLAGS: &[Flag] = &[
@@ -208,11 +207,20 @@ pub(super) const REQUESTS: &[(&str, Does, &str)] = &[
     ),
     ("interrupt", Same, "the turn ends as `error_during_execution`"),
     ("set_permission_mode", Part, "the modes of `--permission-mode`"),
-    ("set_model", Part, "the models that the CLI offers; `default` is the one that it began with"),
+    (
+        "set_model",
+        Part,
+        "a name that the CLI takes, which does not look whether there is such a model; `default` is the one that it began with",
+    ),
     (
         "can_use_tool",
         Part,
         "asked by Pollux, with Claude's names. Arguments are concluded from what the CLI shows. A changed input is refused: the call is turned down, and the model is told what was wanted",
+    ),
+    (
+        "hook_callback",
+        Part,
+        "asked by Pollux: `PreToolUse` before every call (allow, ask, deny; a changed input is a no), `UserPromptSubmit` (block, more context), `PostToolUse`, `SessionStart`, `SessionEnd` (heard; their answers change nothing). Any other hook is refused when the session begins",
     ),
     (
         "mcp_message",

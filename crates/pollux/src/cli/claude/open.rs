@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::trouble::Trouble;
 use pollux_agent::acp::Policy;
 use pollux_agent::claude::control::Start;
+use pollux_agent::claude::hooks::Hooks;
 use pollux_agent::claude::permission::{Command, Rule};
 use pollux_agent::gemini::acp::{Aside, Decision, Denied, Gemini, Live, Resume};
 use pollux_agent::gemini::cli::Cli;
@@ -28,6 +29,8 @@ pub(super) struct Opened {
     pub(super) id: String,
     /// What is told to the model in front of the first prompt.
     pub(super) append: Option<String>,
+    /// The hooks of the caller.
+    pub(super) hooks: Hooks,
     /// The way to the MCP servers of the caller.
     pub(super) bridge: Option<Bridge>,
     /// Files that the agent reads while it lives.
@@ -39,8 +42,8 @@ pub(super) fn unknown(start: &Start) -> Option<String> {
     if let Some(name) = start.other.iter().find(|name| REFUSED.contains(&name.as_str())) {
         return Some(format!("`{name}` has no counterpart in Gemini CLI"));
     }
-    let hook = start.hooks.iter().find(|(_, of)| !of.is_empty())?;
-    Some(format!("the hook `{}` has no counterpart in Gemini CLI", hook.0))
+    let hook = Hooks::unknown(&start.hooks)?;
+    Some(format!("the hook `{hook}` has no counterpart in Gemini CLI"))
 }
 
 /// Starts the agent and opens a session.
@@ -64,16 +67,19 @@ pub(super) async fn open(
         }
     }
     let mut aside = Aside::default();
-    let mut callers = setup.servers.callers.clone();
-    callers
-        .extend(start.servers.iter().filter(|name| !setup.servers.callers.contains(name)).cloned());
-    let bridge = if callers.is_empty() { None } else { Some(Bridge::open(desk)?) };
+    let mut setup = setup;
+    for name in &start.servers {
+        if !setup.servers.callers.contains(name) {
+            setup.servers.callers.push(name.clone());
+        }
+    }
     let mut order = order(&setup, start, &mut aside)?;
-    for (name, bridge) in callers.iter().zip(std::iter::repeat(&bridge)) {
-        order = match bridge {
-            Some(bridge) => order.mcp(bridge.server(name)?),
-            None => order,
-        };
+    let callers = &setup.servers.callers;
+    let bridge = (!callers.is_empty()).then(|| Bridge::open(desk)).transpose()?;
+    if let Some(bridge) = &bridge {
+        for name in callers {
+            order = order.mcp(bridge.server(name)?);
+        }
     }
     let order = order.cli(cli.clone()).cwd(&config.cwd);
     let order = order.home(gemini.parent().unwrap_or(&gemini));
@@ -94,7 +100,8 @@ pub(super) async fn open(
     let append = [&setup.append, &start.append].into_iter().flatten().cloned().collect::<Vec<_>>();
     let append = Some(append.join("\n\n")).filter(|text| !text.is_empty());
     let cwd = config.cwd.clone();
-    Ok(Ok(Opened { live, setup, cwd, id, append, bridge, _aside: aside }))
+    let hooks = Hooks::new(start.hooks.clone(), &id, &cwd.display().to_string());
+    Ok(Ok(Opened { live, setup, cwd, id, append, hooks, bridge, _aside: aside }))
 }
 
 fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemini> {
@@ -108,7 +115,10 @@ fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemi
     if let Some(text) = setup.system.as_ref().or(start.system_prompt.as_ref()) {
         order = aside.system_prompt(order, text)?;
     }
-    let denied: Vec<Denied<'_>> = setup.deny.iter().map(denied).collect();
+    let mut denied: Vec<Denied<'_>> = setup.deny.iter().map(denied).collect();
+    // A hook that is called before a call is made has a say in all of them, not only in those that the CLI would ask about.
+    let wanted = start.hooks.get("PreToolUse").is_some_and(|hooks| !hooks.is_empty());
+    denied.extend(wanted.then_some(Denied { tool: "*", command: None, decision: Decision::Ask }));
     Ok(aside.policy(order, &denied)?)
 }
 

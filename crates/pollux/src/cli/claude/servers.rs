@@ -1,9 +1,8 @@
 //! MCP servers from `--mcp-config`.
 
-use super::setup::{read, refused};
+use super::setup::{json_or_file, refused};
 use pollux_agent::acp::{McpServer, Transport, Variable};
 use serde_json::Value;
-use std::path::Path;
 
 /// MCP servers: those that the agent reaches by itself, and those that live in the caller's process.
 #[derive(Debug, Clone, Default)]
@@ -24,10 +23,7 @@ impl Servers {
 pub(super) fn read_all(configs: &[String]) -> anyhow::Result<Servers> {
     let mut servers = Servers::default();
     for config in configs {
-        let text = match config.trim_start().starts_with('{') {
-            true => config.clone(),
-            false => read(Path::new(config))?,
-        };
+        let text = json_or_file(config)?;
         let json: Value = serde_json::from_str(&text)
             .map_err(|error| wrong(&format!("cannot read the MCP servers: {error}")))?;
         for (name, server) in json["mcpServers"].as_object().into_iter().flatten() {

@@ -9,16 +9,22 @@ use super::told::Told;
 use crate::report;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::claude::control::{self, Ask, Line, User};
+use pollux_agent::claude::hooks::{self, Hooks};
+use pollux_agent::claude::permission::Use;
 use pollux_agent::claude::stream::VERSION;
 use pollux_agent::gemini::acp::Live;
-use pollux_agent::model::{Event, EventKind, Level, Mode, SessionChange, Source};
+use pollux_agent::model::{
+    Block, Event, EventKind, Failure, Level, Message, Mode, Phase, SessionChange, Source,
+};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::process::ExitCode;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// The session of one caller.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Session {
     live: Live,
     control: Control,
@@ -40,6 +46,11 @@ pub(super) struct Session {
     changes: Vec<Change>,
     servers: Vec<String>,
     bridge: Option<Bridge>,
+    hooks: Hooks,
+    /// Calls whose end the hooks were told of.
+    ended: HashSet<String>,
+    /// How the session began.
+    source: &'static str,
 }
 
 /// A request that waits until the agent has another mode or model.
@@ -58,7 +69,7 @@ enum To {
 enum Woke {
     Line(Option<Line>),
     Event(Option<Event<'static>>),
-    Answer(super::answers::Given),
+    Answer(Option<super::answers::Given>),
     Stop,
 }
 
@@ -66,8 +77,7 @@ impl Session {
     pub(super) fn new(opened: Opened, desk: Desk) -> Self {
         let model = opened.live.opened().model.clone();
         let told = Told::new(&opened);
-        let asks = opened.setup.asks;
-        let answers = Answers::new(asks, &opened.setup, desk.clone());
+        let answers = Answers::new(&opened.setup, desk.clone(), opened.hooks.clone());
         let servers = opened.setup.servers.names().into_iter().map(str::to_owned).collect();
         let (max_turns, replay, mode) =
             (opened.setup.max_turns, opened.setup.replay, opened.setup.mode);
@@ -88,6 +98,9 @@ impl Session {
             changes: Vec::new(),
             servers,
             bridge: opened.bridge,
+            hooks: opened.hooks,
+            ended: HashSet::new(),
+            source: if opened.setup.resume.is_some() { "resume" } else { "startup" },
         }
     }
 
@@ -115,12 +128,13 @@ impl Session {
         let mut interrupted = signal(SignalKind::interrupt())?;
         let mut terminated = signal(SignalKind::terminate())?;
         let mut open = true;
+        self.hooked("SessionStart", json!({ "source": self.source })).await?;
         self.next_turn().await?;
         while !self.gone && (open || self.works || !self.queue.is_empty()) {
             let woke = tokio::select! {
                 line = lines.recv(), if open => Woke::Line(line),
                 event = self.live.next() => Woke::Event(event),
-                answer = self.answers.next(), if self.answers.waits() => Woke::Answer(answer),
+                answer = self.answers.next(), if self.answers.waits() => Woke::Answer(answer?),
                 _ = interrupted.recv() => Woke::Stop,
                 _ = terminated.recv() => Woke::Stop,
             };
@@ -129,7 +143,8 @@ impl Session {
                 Woke::Line(None) => open = false,
                 Woke::Event(Some(event)) => self.event(&event).await?,
                 Woke::Event(None) => self.gone = true,
-                Woke::Answer(given) => self.answered(given).await?,
+                Woke::Answer(Some(given)) => self.answered(given).await?,
+                Woke::Answer(None) => {}
                 Woke::Stop => break,
             }
         }
@@ -140,6 +155,7 @@ impl Session {
         if self.works {
             self.told.ended(self.live.outcome(), self.answers.denials())?;
         }
+        self.hooked("SessionEnd", json!({ "reason": "other" })).await?;
         let code = self.told.code();
         if let Err(error) = self.live.close().await {
             report::warn(&error.to_string());
@@ -184,6 +200,17 @@ impl Session {
         if self.replay {
             self.told.replay(&user)?;
         }
+        let words = Prompt::of(user.blocks.clone()).words().to_owned();
+        match self.hooked("UserPromptSubmit", json!({ "prompt": words })).await? {
+            hooks::Said::Deny(why) => {
+                let message = format!("a hook did not let the prompt through: {why}");
+                return self.told.failed(&Failure::new(Phase::Start, "prompt_blocked", message));
+            }
+            hooks::Said::Context(context) => {
+                user.blocks.push(json!({ "type": "text", "text": context }));
+            }
+            _ => {}
+        }
         if let Some(append) = self.append.take() {
             user.blocks.insert(0, json!({ "type": "text", "text": append }));
         }
@@ -194,6 +221,43 @@ impl Session {
         match self.control.prompt(prompt).await {
             Ok(()) => self.works = true,
             Err(failure) => self.told.failed(&failure)?,
+        }
+        Ok(())
+    }
+
+    /// Calls the caller's functions for an event, and gives what they say together. Nobody waits longer than a minute.
+    async fn hooked(&mut self, event: &str, more: Value) -> anyhow::Result<hooks::Said> {
+        let mut outcomes = Vec::new();
+        for request in self.hooks.requests(event, None, more) {
+            let asked = self.desk.ask(&request)?;
+            let answer = tokio::time::timeout(Duration::from_mins(1), asked.answer).await;
+            outcomes.push(answer.ok().and_then(Result::ok).unwrap_or_else(|| Err(String::new())));
+        }
+        Ok(hooks::said(&outcomes))
+    }
+
+    /// Tells the caller's functions of calls that have ended. What they answer comes too late to change anything.
+    fn tool_ended(&mut self, message: &Message<'_>) -> anyhow::Result<()> {
+        if !self.hooks.any("PostToolUse") {
+            return Ok(());
+        }
+        for block in message.blocks() {
+            let Block::ToolUse { id, name, input } = block else { continue };
+            let result = message.blocks().iter().find_map(|block| match block {
+                Block::ToolResult { tool_use_id, content, .. } if tool_use_id == id => {
+                    Some(content)
+                }
+                _ => None,
+            });
+            let Some(result) = result.filter(|_| self.ended.insert(id.to_string())) else {
+                continue;
+            };
+            let (id, title) = (id.to_string(), String::new());
+            let of = Use { id, tool: name.to_string(), input: input.to_value(), title };
+            for request in self.hooks.about("PostToolUse", &of, json!({ "tool_response": result }))
+            {
+                drop(self.desk.ask(&request)?);
+            }
         }
         Ok(())
     }
@@ -277,6 +341,7 @@ impl Session {
                 }
             }
             EventKind::SessionChanged(change) => self.changed(change)?,
+            EventKind::MessageRecorded { message, .. } => self.tool_ended(message)?,
             EventKind::Notice { level: Level::Error, text } if event.source == Source::Acp => {
                 if !self.changes.is_empty() {
                     let change = self.changes.remove(0);
@@ -299,6 +364,7 @@ impl Session {
         let model = change.model.as_ref().map(ToString::to_string);
         if let Some(mode) = change.mode {
             self.mode = mode;
+            self.answers.set_mode(mode);
         }
         if let Some(model) = &model {
             self.models.1 = Some(model.clone());
@@ -324,6 +390,11 @@ impl Session {
             self.told.notice("warning", note)?;
         }
         let reason = given.reason.filter(|reason| !reason.trim().is_empty());
+        if let Some(of) = &given.denied {
+            self.told.denied(of, reason.as_deref().unwrap_or_default())?;
+        }
+        // A turn that stops is told no reasons.
+        let reason = reason.filter(|_| !given.interrupt);
         // Somebody else may have been first; the events say what holds.
         drop(self.control.answer(given.question, given.choice, reason).await);
         if given.interrupt {

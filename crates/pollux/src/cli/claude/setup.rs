@@ -31,6 +31,7 @@ pub(super) enum Asks {
 
 /// What is asked for.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Setup {
     pub(super) prompt: Option<String>,
     pub(super) output: Format,
@@ -158,10 +159,7 @@ impl Setup {
 
     /// The settings that mean something here.
     fn settings(&mut self, given: &str) -> anyhow::Result<()> {
-        let text = match given.trim_start().starts_with('{') {
-            true => given.to_owned(),
-            false => read(Path::new(given))?,
-        };
+        let text = json_or_file(given)?;
         let wrong = |why: String| {
             refused(format!("cannot read the settings: {why}"), "they are JSON, or a file of it")
         };
@@ -281,7 +279,12 @@ fn number(text: &str) -> anyhow::Result<u64> {
     })
 }
 
-pub(super) fn read(path: &Path) -> anyhow::Result<String> {
+/// JSON as it was given, or what is in the file that was.
+pub(super) fn json_or_file(given: &str) -> anyhow::Result<String> {
+    if given.trim_start().starts_with('{') { Ok(given.to_owned()) } else { read(Path::new(given)) }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).map_err(|error| {
         let message = format!("could not read {}: {error}", path.display());
         Trouble::refused("unreadable_file", message).into()

@@ -6,10 +6,11 @@ use super::setup::Format;
 use crate::cli::sessions::export;
 use crate::report;
 use pollux_agent::claude::control::User;
+use pollux_agent::claude::permission::Use;
 use pollux_agent::claude::stream::{Ended, Stream};
 use pollux_agent::gemini::tools::TOOLS;
 use pollux_agent::model::{
-    Event, EventKind, Failure, Level, Message, Mode, Outcome, Part, Role, StopReason, Usage,
+    Event, EventKind, Failure, Message, Mode, Outcome, Part, Role, StopReason, Usage,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -44,6 +45,7 @@ impl Told {
     pub(super) fn new(opened: &Opened) -> Self {
         let Opened { setup, id, cwd, .. } = opened;
         let stream = Stream::new(id, &cwd.display().to_string(), setup.mode_name);
+        let stream = stream.servers(&setup.servers.names());
         let to = setup.transcripts.clone();
         Self {
             format: setup.output,
@@ -102,9 +104,9 @@ impl Told {
                 Ok(())
             }
             EventKind::MessageRecorded { message, .. } => self.message(message),
-            EventKind::Notice { level, text } => {
-                self.notice(if *level == Level::Error { "error" } else { "warning" }, text)
-            }
+            // That the session file has nothing of a call that was not made is no news.
+            EventKind::Notice { text, .. } if self.stream.is_about_denied(text) => Ok(()),
+            EventKind::Notice { text, .. } => self.notice("warning", text),
             _ => Ok(()),
         }
     }
@@ -117,6 +119,12 @@ impl Told {
     fn message(&mut self, message: &Message<'_>) -> anyhow::Result<()> {
         self.messages.insert(message.id.to_string());
         let lines = self.stream.message(message);
+        self.lines(&lines)
+    }
+
+    /// A call that was turned down.
+    pub(super) fn denied(&mut self, of: &Use, why: &str) -> anyhow::Result<()> {
+        let lines = self.stream.denied(of, why);
         self.lines(&lines)
     }
 

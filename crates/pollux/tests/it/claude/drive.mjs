@@ -21,6 +21,14 @@ if (plan.server) {
   });
   options.mcpServers = { ...options.mcpServers, calc: createSdkMcpServer({ name: "calc", version: "1.0.0", tools: [add] }) };
 }
+if (plan.hooks) {
+  const called = (event, answer) => async (input) => {
+    print("hook", { event, tool: input.tool_name, input: input.tool_input, prompt: input.prompt, response: input.tool_response });
+    return answer;
+  };
+  const hook = ([event, { matcher, answer }]) => [event, [{ matcher, hooks: [called(event, answer ?? {})] }]];
+  options.hooks = Object.fromEntries(Object.entries(plan.hooks).map(hook));
+}
 if (plan.abortAfter) {
   options.abortController = new AbortController();
   setTimeout(() => options.abortController.abort(), plan.abortAfter);

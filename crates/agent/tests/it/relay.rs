@@ -1,0 +1,72 @@
+//! Recorded ACP conversations of Gemini CLI as an editor hears them.
+
+use pollux_agent::acp::relay::Relay;
+use pollux_agent::gemini::acp::Quirks;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What an editor hears of a recorded conversation: updates, and questions.
+fn heard(scenario: &str) -> Vec<Value> {
+    let file = format!("../../recordings/0.61.0/acp/{scenario}.jsonl");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let mut relay = Relay::new(Arc::new(Quirks::default()));
+    let mut heard = Vec::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let message = &line["msg"];
+        match (line["dir"].as_str(), message["method"].as_str()) {
+            (Some("in"), Some("session/update")) => {
+                let update = &message["params"]["update"];
+                if update["sessionUpdate"] != "available_commands_update" {
+                    heard.extend(relay.update(update));
+                }
+            }
+            (Some("in"), Some("session/request_permission")) => {
+                relay.asked(&message["params"]);
+                let (told, asked) = relay.question().unwrap();
+                heard.extend(told);
+                heard.push(asked);
+            }
+            _ => {}
+        }
+    }
+    heard
+}
+
+#[test]
+fn an_editor_hears_of_every_call_from_its_beginning() {
+    for scenario in
+        ["edit", "shell_ok", "parallel", "mcp_stdio", "reject_shell", "always_edit", "unknown_tool"]
+    {
+        let mut begun: HashMap<String, bool> = HashMap::new();
+        for update in heard(scenario) {
+            let id = update["toolCallId"].as_str().unwrap_or_default().to_owned();
+            match update["sessionUpdate"].as_str() {
+                Some("tool_call") => {
+                    assert!(begun.insert(id, true).is_none(), "{scenario}: begins twice: {update}");
+                    assert!(update["title"].is_string());
+                }
+                Some("tool_call_update") => {
+                    assert!(begun.contains_key(&id), "{scenario}: {update}")
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mode_is_told_as_a_mode_and_words_as_words() {
+    for scenario in ["set_mode", "always_edit", "reject_shell", "edit"] {
+        let mut told = String::new();
+        for update in heard(scenario) {
+            writeln!(told, "{update:#}").unwrap();
+        }
+        assert!(!told.contains("MODE_UPDATE"));
+        insta::assert_snapshot!(format!("relay_{scenario}"), told);
+    }
+}
