@@ -49,8 +49,7 @@ pub(super) struct Engine {
     early: VecDeque<(String, Box<RawValue>)>,
     about: Option<About>,
     terminals: Terminals,
-    /// Requests that wait for the end of a terminal's command.
-    waiting: Vec<(String, Box<RawValue>)>,
+    waiting: Vec<(String, Box<RawValue>)>, // for the end of a terminal's command
     end: End,
 }
 
@@ -60,8 +59,7 @@ struct End {
     closed: bool,
     exited: bool,
     status: Option<ExitStatus>,
-    /// When what is left is ended.
-    deadline: Option<Instant>,
+    deadline: Option<Instant>, // when what is left is ended
     stopped: Option<oneshot::Sender<()>>,
 }
 

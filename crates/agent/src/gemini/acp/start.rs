@@ -100,7 +100,6 @@ pub struct Gemini {
     config: Config,
 }
 
-/// The CLI's sandbox. It starts the CLI again inside, and the pipes of ACP do not survive that.
 #[derive(Debug, Clone)]
 struct Sandbox {
     profile: Option<String>,
@@ -187,8 +186,7 @@ impl Gemini {
         self
     }
 
-    /// Tells the CLI how often it may ask the model for one prompt, where it can be told (before 0.60). A limit for every
-    /// version, which may be heard one request too late, is [`crate::acp::Prompt::max_turns`].
+    /// How often the CLI may ask the model for one prompt. For all versions there is [`crate::acp::Prompt::max_turns`].
     #[must_use]
     pub fn max_turns(mut self, turns: u64) -> Self {
         self.max_turns = Some(turns);
@@ -280,7 +278,6 @@ impl Gemini {
         self
     }
 
-    /// The arguments, in an order that does not change.
     fn arguments(&self, cli: &Cli) -> Result<Vec<OsString>, Failure> {
         cli.check()?;
         if !cli.at_least(OLDEST) {
@@ -380,7 +377,8 @@ impl Gemini {
         })?;
         self.cwd.clone_from(&cwd);
         let guard = self.guard()?;
-        if let Some(guard) = guard.as_ref().filter(|_| self.clashes()) {
+        let clashes = self.cli.as_ref().is_none_or(|cli| cli.at_least(CLASHES));
+        if let Some(guard) = guard.as_ref().filter(|_| clashes) {
             guard.wait().await;
         }
         if let Some(guard) = &guard {
@@ -400,10 +398,6 @@ impl Gemini {
             Event::new(Source::Pollux, EventKind::Notice { level: Level::Warning, text })
         }));
         Ok(live)
-    }
-
-    fn clashes(&self) -> bool {
-        self.cli.as_ref().is_none_or(|cli| cli.at_least(CLASHES))
     }
 
     fn guard(&self) -> Result<Option<Guard>, Failure> {
