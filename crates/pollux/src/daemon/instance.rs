@@ -104,7 +104,7 @@ impl Daemon {
             serve.behind_proxy.as_deref().is_some_and(|origin| origin.starts_with("https:"));
         let secure = tls.is_some() || proxied;
         let stop = CancellationToken::new();
-        let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?)?);
+        let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?));
         let api = Arc::new(Api { hub, door, addresses, fingerprint, secure, push, stop });
         Ok(Self { place, _lock: lock, listener, tls, api, keep, hooks, address })
     }
