@@ -27,6 +27,7 @@ mod known;
 mod questions;
 mod queue;
 mod rules;
+mod said;
 
 pub use command::{
     By, Command, Done, Effect, Order, Outcome, Refusal, Reply, Request, Verdict, refused,

@@ -1,21 +1,24 @@
 //! What goes over the wire between the daemon and its clients: frames, summaries, bodies of requests and answers. The
 //! TypeScript types in `web/src/api/types.ts` and the OpenAPI document are made from these.
 
+mod afar;
 mod frame;
 mod http;
 mod session;
 pub mod team;
 pub mod typescript;
 
+pub use afar::{
+    Call, CallKind, Called, PushKey, Share, ShareLink, Shared, Subscribe, SubscribeKeys,
+    Unsubscribe, Watched,
+};
 pub use frame::{
     ClientFrame, Hello, Line, Numbered, Picture, Recorded, ServerFrame, Snapshot, Why,
 };
 pub use http::{
-    Accepted, Adopt, AuditEntry, Begin, Browsed, Call, CallKind, Called, Capabilities, CommandBody,
-    Counted, Device, Devices, Events, Files, Found, Health, Image, Kept, Me, Messages, Model,
-    Models, Pair, Paired, Pairing, Problem, Projects, PushKey, Scope, Search, Sessions, Share,
-    ShareLink, Shared, Slash, SlashCommands, Subscribe, SubscribeKeys, Trust, Unsubscribe,
-    UsageBody, Watched,
+    Accepted, Adopt, AuditEntry, Begin, Browsed, Capabilities, CommandBody, Counted, Device,
+    Devices, Events, Files, Found, Health, Image, Kept, Me, Messages, Model, Models, Pair, Paired,
+    Pairing, Problem, Projects, Scope, Search, Sessions, Slash, SlashCommands, Trust, UsageBody,
 };
 pub use session::{Context, Driver, Live, LivePart, OpenQuestion, Summary};
 

@@ -24,6 +24,8 @@ pub(super) struct Queue {
     pub(super) waiting: Vec<Queued>,
     /// True after a turn that was stopped or failed: whoever stopped it did not mean "and now the next".
     pub(super) held: bool,
+    /// True where somebody said "go on" before a turn that was stopped had ended: it does not hold the queue again.
+    pub(super) released: bool,
 }
 
 impl Queue {

@@ -5,6 +5,7 @@ use super::keys::wrong;
 use super::known::Known;
 use super::questions::{Open, Questions};
 use super::queue::{Queue, Queued};
+use super::said::{not_queued, notice, record, set_model};
 use crate::model::{
     Answer, Event, EventKind, Level, Mode, SessionChange, SessionStatus, Source, StopReason, Text,
 };
@@ -117,7 +118,7 @@ impl Session {
     /// What was known of a session before Pollux was started again. What waits is held: nobody is watching yet.
     #[must_use]
     pub fn with(mut self, queue: Vec<Queued>, known: Known) -> Self {
-        self.queue = Queue { held: !queue.is_empty(), waiting: queue };
+        self.queue = Queue { held: !queue.is_empty(), waiting: queue, released: false };
         self.known = known;
         self
     }
@@ -181,15 +182,14 @@ impl Session {
         }
         match &request.command {
             Command::Prompt { text, images } => self.prompt(request, text, images),
-            Command::Keys { text, keys } => match wrong(text.as_deref(), keys) {
-                Some(why) => {
-                    Verdict::refused("wrong_keys", why, "such as Enter, Escape, Up or C-c")
+            Command::Keys { text, keys } => {
+                if let Some(why) = wrong(text.as_deref(), keys) {
+                    let hint = "such as Enter, Escape, Up or C-c";
+                    return Verdict::refused("wrong_keys", why, hint);
                 }
-                None => {
-                    let order = Order::Keys { text: text.clone(), keys: keys.clone() };
-                    Verdict::done(Done::Sent, vec![Effect::Order(order)])
-                }
-            },
+                let order = Order::Keys { text: text.clone(), keys: keys.clone() };
+                Verdict::done(Done::Sent, vec![Effect::Order(order)])
+            }
             Command::Answer { question_id, choice, reason, shown } => {
                 let order = Order::Answer {
                     question_id: question_id.clone(),
@@ -214,6 +214,7 @@ impl Session {
             Command::Cancel { queued } => not_queued(queued),
             Command::Continue => {
                 self.queue.held = false;
+                self.queue.released = !self.takes_prompts();
                 let effects = self.next();
                 Verdict::done(Done::Sent, effects)
             }
@@ -363,7 +364,8 @@ impl Session {
             EventKind::TurnEnded { stop_reason, .. } => {
                 let mut effects = self.unanswered();
                 self.sending = None;
-                if *stop_reason != StopReason::EndTurn {
+                let released = std::mem::take(&mut self.queue.released);
+                if *stop_reason != StopReason::EndTurn && !released {
                     self.queue.held = !self.queue.waiting.is_empty();
                 }
                 effects.extend(self.status_is(SessionStatus::Idle));
@@ -484,24 +486,4 @@ impl Session {
         let mode = self.until.map(|(until, _)| until);
         stall.into_iter().chain(mode).min()
     }
-}
-
-fn set_model(model: &str) -> Verdict {
-    if model.trim().is_empty() {
-        return Verdict::refused("no_model", "there is no model", "name one");
-    }
-    Verdict::done(Done::Sent, vec![Effect::Order(Order::Model(model.to_owned()))])
-}
-
-fn not_queued(id: &str) -> Verdict {
-    let why = format!("no prompt `{id}` waits");
-    Verdict::refused("not_queued", why, "it was sent, or taken back")
-}
-
-fn record(kind: EventKind<'static>) -> Effect {
-    Effect::Record(Box::new(Event::new(Source::Pollux, kind)))
-}
-
-fn notice(level: Level, text: String) -> Effect {
-    Effect::Record(Box::new(Event::new(Source::Pollux, EventKind::Notice { level, text })))
 }

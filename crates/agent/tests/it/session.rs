@@ -113,6 +113,41 @@ fn what_waits_is_not_sent_after_a_turn_that_was_stopped_until_somebody_says_so()
 }
 
 #[test]
+fn somebody_who_says_go_on_before_the_stopped_turn_has_ended_is_heard() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&prompt("b", "two"), at(0));
+    session.command(&request("c", Command::Interrupt), at(1));
+    let verdict = session.command(&request("d", Command::Continue), at(2));
+    assert!(orders(&verdict.effects).is_empty(), "the turn still ends");
+    let effects = session.event(&ended(StopReason::Cancelled), at(3));
+    assert_eq!(orders(&effects), [Order::prompt("two")]);
+}
+
+#[test]
+fn an_agent_that_outlived_pollux_leaves_its_mode_when_it_would_have() {
+    let mut session = idle().ending(Mode::Yolo, at(60));
+    let yolo = SessionChange { mode: Some(Mode::Yolo), ..SessionChange::default() };
+    session.event(&Event::new(Source::Screen, EventKind::SessionChanged(yolo)), at(1));
+    assert!(session.tick(at(59)).is_empty());
+    assert_eq!(orders(&session.tick(at(60))), [Order::Mode(Mode::Default)]);
+}
+
+#[test]
+fn keys_are_pressed_at_any_time_and_only_keys_are() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    let keys = |keys: &[&str]| Command::Keys {
+        text: None,
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+    };
+    let verdict = session.command(&request("b", keys(&["Escape"])), at(1));
+    assert_eq!(orders(&verdict.effects), [Order::Keys { text: None, keys: vec!["Escape".into()] }]);
+    let verdict = session.command(&request("c", keys(&["kill-server"])), at(1));
+    assert_eq!(code(&verdict.reply), "wrong_keys");
+}
+
+#[test]
 fn a_retry_is_told_the_same_and_runs_nothing() {
     let mut session = idle();
     let first = session.command(&prompt("a", "one"), at(0));
@@ -239,8 +274,8 @@ fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
     let mut known = Known::default();
     let text = Command::prompt("x");
     known.remember("old".into(), text.clone(), Reply::Done(Done::Sent));
-    let queue =
-        vec![Queued { id: "b".into(), text: "two".into(), by: "owner".into(), images: Vec::new() }];
+    let (by, images) = ("owner".into(), Vec::new());
+    let queue = vec![Queued { id: "b".into(), text: "two".into(), by, images }];
     let mut session = Session::new(Limits::default(), Mode::Default, at(0)).with(queue, known);
     session.ready();
     assert!(session.command(&request("old", text), at(1)).effects.is_empty());

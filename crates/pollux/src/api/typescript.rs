@@ -1,7 +1,7 @@
 //! The types of the API in TypeScript, as one file.
 
 use super::frame::{ClientFrame, ServerFrame};
-use super::http;
+use super::{afar, http};
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashSet};
 use ts_rs::{Config, TS, TypeVisitor};
@@ -36,15 +36,15 @@ pub fn file() -> String {
     all.visit::<http::Models>();
     all.visit::<http::Image>();
     all.visit::<http::Kept>();
-    all.visit::<http::Share>();
-    all.visit::<http::ShareLink>();
-    all.visit::<http::Watched>();
-    all.visit::<http::Shared>();
-    all.visit::<http::PushKey>();
-    all.visit::<http::Subscribe>();
-    all.visit::<http::Unsubscribe>();
-    all.visit::<http::Called>();
-    all.visit::<http::Call>();
+    all.visit::<afar::Share>();
+    all.visit::<afar::ShareLink>();
+    all.visit::<afar::Watched>();
+    all.visit::<afar::Shared>();
+    all.visit::<afar::PushKey>();
+    all.visit::<afar::Subscribe>();
+    all.visit::<afar::Unsubscribe>();
+    all.visit::<afar::Called>();
+    all.visit::<afar::Call>();
     all.visit::<http::Capabilities>();
     all.visit::<http::Pairing>();
     all.visit::<http::Pair>();

@@ -119,7 +119,7 @@ impl Daemon {
             serve.behind_proxy.as_deref().is_some_and(|origin| origin.starts_with("https:"));
         let secure = tls.is_some() || proxied;
         let stop = CancellationToken::new();
-        let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?)?);
+        let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?));
         let streams = std::sync::Mutex::default();
         let api = Api { hub, teams, streams, door, addresses, fingerprint, secure, push, stop };
         let api = Arc::new(api);

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pollux_agent::model::SessionStatus;
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use web_push_native::p256::PublicKey;
@@ -41,18 +41,26 @@ const LONGEST: usize = 200;
 #[derive(Debug)]
 pub struct Push {
     vapid: Vapid,
-    http: reqwest::Client,
+    /// Made with the first call: it reads all certificates of the system.
+    http: OnceLock<reqwest::Client>,
     /// How many clients of each device are to be seen on a screen: only these make a call needless.
     visible: Mutex<HashMap<String, usize>>,
 }
 
 impl Push {
     /// With this key.
-    pub fn new(vapid: Vapid) -> anyhow::Result<Self> {
+    pub fn new(vapid: Vapid) -> Self {
+        Self { vapid, http: OnceLock::new(), visible: Mutex::default() }
+    }
+
+    fn http(&self) -> anyhow::Result<&reqwest::Client> {
+        if let Some(http) = self.http.get() {
+            return Ok(http);
+        }
         // Once for the process; the second time it is there already.
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().timeout(PATIENCE).build()?;
-        Ok(Self { vapid, http, visible: Mutex::default() })
+        Ok(self.http.get_or_init(|| http))
     }
 
     /// The key that browsers want to know, as they want it.
@@ -99,7 +107,7 @@ impl Push {
     async fn send(&self, to: &Subscription, call: &Call) -> anyhow::Result<bool> {
         let request = self.vapid.request(to, &serde_json::to_vec(call)?)?;
         let (parts, body) = request.into_parts();
-        let mut post = self.http.post(parts.uri.to_string()).body(body);
+        let mut post = self.http()?.post(parts.uri.to_string()).body(body);
         for (name, value) in &parts.headers {
             post = post.header(name, value);
         }

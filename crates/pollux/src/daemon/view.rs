@@ -103,7 +103,8 @@ impl View {
     fn recorded(&mut self, message: &Message<'_>) {
         let (said, thought, calls) = holds(message);
         self.live.parts.retain(|part| match part {
-            LivePart::Prompt { .. } => message.role != Role::User,
+            // What the agent tells itself is not what it was asked.
+            LivePart::Prompt { .. } => message.role != Role::User || message.meta,
             LivePart::Text { text } => !said.contains(text.trim()),
             LivePart::Thinking { text } => {
                 // Thoughts are written down in other words than those in which they grew.

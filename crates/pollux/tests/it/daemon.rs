@@ -1,6 +1,7 @@
 //! The daemon: over real HTTP and sockets, with the real Gemini CLI where an agent is needed, and with one that says
 //! what it is told to where it is about numbers.
 
+mod afar;
 mod api;
 mod door;
 mod frames;

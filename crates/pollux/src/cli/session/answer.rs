@@ -8,6 +8,7 @@ use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::session::Command;
 use serde::Deserialize;
+use serde_json::Value;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -31,6 +32,9 @@ struct Asked {
     id: String,
     text: String,
     options: Vec<Offered>,
+    /// What it is about.
+    #[serde(default)]
+    meaning: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -92,6 +96,12 @@ fn which(open: &[(Asked, String)]) -> anyhow::Error {
 
 fn as_text(asked: &Asked) -> String {
     let mut text = format!("{}\n", clean(&asked.text));
+    let about = |name: &str| asked.meaning.get(name).and_then(Value::as_str).map(clean);
+    if let Some(command) = about("command") {
+        let _written = writeln!(text, "  $ {command}");
+    } else if let Some(path) = about("path") {
+        let _written = writeln!(text, "  {path}\n{}", about("diff").unwrap_or_default());
+    }
     for (index, option) in asked.options.iter().enumerate() {
         let (label, id) = (clean(&option.label), clean(&option.id));
         let _written = writeln!(text, "  {}. {label}  ({id})", index + 1);

@@ -109,6 +109,8 @@ struct Recorded<'e> {
     kind: &'e str,
     #[serde(default)]
     message: Option<Message>,
+    #[serde(default)]
+    changed: bool,
 }
 
 #[derive(Deserialize)]
@@ -127,15 +129,17 @@ async fn said(client: &Client, session: &str, mut after: u64) -> anyhow::Result<
         let Some(last) = page.events.last() else { break };
         after = last.seq;
         for event in &page.events {
-            let Ok(Recorded { kind: "message_recorded", message: Some(message) }) =
+            let Ok(Recorded { kind: "message_recorded", message: Some(message), changed }) =
                 serde_json::from_str(event.event.get())
             else {
                 continue;
             };
-            if message.role != "assistant" {
+            let known = said.len();
+            said.retain(|(id, _)| *id != message.id);
+            // One that is only changed was said before.
+            if message.role != "assistant" || (changed && said.len() == known) {
                 continue;
             }
-            said.retain(|(id, _)| *id != message.id);
             said.push((message.id, words(&message.content)));
         }
     }

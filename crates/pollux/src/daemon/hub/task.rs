@@ -1,16 +1,17 @@
 //! One session's task: the only one that numbers its events, asks its rules, and gives its agent orders.
 
+mod begin;
 mod hooked;
 mod pump;
+mod record;
 mod sum;
 
 use super::agent::{Agent, Agents, Orders, Wanted};
-use super::repair::missing;
 use super::uploads::Uploads;
 use super::{Hub, Slot};
 use crate::api::{Driver, Live, Recorded, Summary};
 use crate::daemon::clock::Clock;
-use crate::daemon::log::{self, Entry, Feed, Log, Row, entry};
+use crate::daemon::log::{self, Feed, Log};
 use crate::daemon::view::View;
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -239,122 +240,6 @@ impl Task {
         }
     }
 
-    /// What must be done before anybody is answered: the log is brought up to date with the session's file.
-    async fn begin(&mut self) {
-        if self.wanted.is_none() {
-            self.look().await;
-        } else if self.torn {
-            self.mend().await;
-        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.found.is_some()) {
-            self.take_up().await;
-        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.file.is_some()) {
-            // What was said before it is gone on with.
-            self.look().await;
-            self.follow = None;
-        }
-    }
-
-    /// The agent is there already, in a terminal: its file is read up to now, and its driver goes on from there.
-    async fn take_up(&mut self) {
-        let before = self.summary.seq;
-        self.doubt = Some(before);
-        self.look().await;
-        self.arrived(before).await;
-        let no = self.no;
-        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
-        if matches!(turn, Ok(Some((_, false)))) {
-            self.turn = Turn::Earlier;
-        }
-        let (place, wanted) = (self.follow.take(), self.wanted.as_ref());
-        if let Some(mut handed) = wanted.and_then(|wanted| wanted.place.lock().ok()) {
-            *handed = place;
-        }
-    }
-
-    /// The daemon before this one ended in the middle of something.
-    async fn mend(&mut self) {
-        self.torn = false;
-        let before = self.summary.seq;
-        self.look().await;
-        self.follow = None;
-        self.arrived(before).await;
-        let no = self.no;
-        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
-        if let Ok(Some((_, false))) = turn {
-            let kind = EventKind::TurnEnded {
-                stop_reason: StopReason::Error,
-                duration_ms: None,
-                tool_calls: None,
-                error: None,
-            };
-            let event = Event::new(Source::Pollux, kind).derived("Pollux was started again");
-            self.record(vec![event], None).await;
-        }
-        if self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited {
-            let reason = "Pollux was started again, and its agent is gone".to_owned();
-            let ended = Event::new(Source::Pollux, EventKind::SessionEnded { reason });
-            self.record(vec![ended], None).await;
-        }
-    }
-
-    /// A prompt of which it is not known whether it arrived has arrived where the file now tells of it.
-    async fn arrived(&mut self, before: u64) {
-        let Some(first) = self.session.state().queue.first().cloned() else { return };
-        let no = self.no;
-        let read = move |connection: &rusqlite::Connection| {
-            log::events(connection, no, before, AT_ONCE, usize::MAX)
-        };
-        let Ok(told) = self.log.read(read).await else { return };
-        let text = serde_json::Value::from(first.text.as_str()).to_string();
-        let is = |entry: &Arc<Entry>| {
-            entry.kind == "message_recorded"
-                && entry.json.contains(r#""role":"user""#)
-                && entry.json.contains(&text)
-        };
-        if told.iter().any(is) {
-            let cancel = Command::Cancel { queued: first.id };
-            let id = uuid::Uuid::new_v4().to_string();
-            let request = Request { id, by: pollux_agent::session::By::owner(), command: cancel };
-            drop(self.session.command(&request, self.clock.now()));
-        }
-    }
-
-    /// Reads what the session's file has more than the log.
-    async fn look(&mut self) {
-        let Some(path) = self.path().await else { return };
-        let first = self.follow.is_none();
-        let mut follow = self.follow.take().unwrap_or_else(|| Follow::new(path));
-        let read = tokio::task::spawn_blocking(move || {
-            let mut events = follow.poll();
-            while follow.is_behind() {
-                events.extend(follow.poll());
-            }
-            (follow, events)
-        });
-        let Ok((follow, mut events)) = read.await else { return };
-        self.follow = Some(follow);
-        if first {
-            let no = self.no;
-            let told = self.log.read(move |connection| log::told(connection, no)).await;
-            let remove = self.wanted.is_none();
-            events = missing(told.unwrap_or_default(), events, remove);
-        }
-        for part in parts(events) {
-            self.record(part, None).await;
-        }
-    }
-
-    async fn path(&mut self) -> Option<PathBuf> {
-        // A session that is gone on with may be written to another file than before.
-        if self.wanted.is_some() {
-            let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
-            let terminal = self.wanted.as_ref().and_then(|wanted| wanted.found.clone());
-            let found = tokio::task::spawn_blocking(move || agents.file_of(&id, terminal.as_ref()));
-            self.file = found.await.ok().flatten();
-        }
-        self.file.clone()
-    }
-
     /// How long until time is to be told.
     fn wait(&self) -> Duration {
         let now = self.clock.now();
@@ -571,72 +456,6 @@ impl Task {
             };
             (order, outcome)
         }));
-    }
-
-    /// Numbers facts, writes them down, and does what follows from them. Comes back when they are on disk.
-    async fn record(&mut self, events: Vec<Event<'static>>, command: Option<Accepted>) {
-        let mut events = VecDeque::from(events);
-        let (mut entries, mut orders) = (Vec::new(), Vec::new());
-        let now = self.clock.now();
-        let mut ended = false;
-        while let Some(event) = events.pop_front() {
-            let effects = self.session.event(&event, now);
-            entries.push(self.number(&event));
-            ended |= matches!(event.kind, EventKind::TurnEnded { .. });
-            for effect in effects {
-                match effect {
-                    Effect::Record(event) => events.push_front(*event),
-                    Effect::Order(order) => orders.push(order),
-                }
-            }
-        }
-        self.write(entries, command, ended).await;
-        for order in orders {
-            self.order(order);
-        }
-    }
-
-    fn number(&mut self, event: &Event<'static>) -> Arc<Entry> {
-        match &event.kind {
-            EventKind::TurnStarted { .. } => self.turn = Turn::Going,
-            EventKind::TurnEnded { .. } | EventKind::SessionEnded { .. } => self.turn = Turn::None,
-            EventKind::HistoryRewritten { .. } => self.summary.epoch += 1,
-            _ => {}
-        }
-        self.summary.seq += 1;
-        self.view.fold(event);
-        sum::fold(&mut self.summary, event);
-        let now = self.clock.now();
-        self.summary.updated_at = event.at.map_or(now, |at| sum::time(at, now));
-        Arc::new(entry(event, self.summary.seq, self.summary.epoch, now))
-    }
-
-    async fn write(&mut self, entries: Vec<Arc<Entry>>, command: Option<Accepted>, count: bool) {
-        sum::state(&mut self.summary, &self.session, &self.feed.summary());
-        loop {
-            let summary = Arc::new(self.summary.clone());
-            let row = Row { no: self.no, summary, command: command.clone() };
-            match self.log.append(row, entries.clone(), Arc::clone(&self.feed)).await {
-                Ok(()) => break,
-                // The agent waits as long as the disk does. Nothing is told that was not written.
-                Err(error) => tracing::error!(session = %self.summary.id, "{error:#}"),
-            }
-            tokio::select! {
-                () = tokio::time::sleep(TRY_AGAIN) => {}
-                // Who ends the daemon does not wait for the disk: the files of the agents have what is missing.
-                () = self.stop.cancelled() => return,
-            }
-        }
-        if count || self.follow.is_some() {
-            self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
-            let no = self.no;
-            if let Ok((messages, tokens)) =
-                self.log.read(move |connection| log::counts(connection, no)).await
-            {
-                sum::count(&mut self.summary, messages, tokens);
-            }
-        }
-        self.feed.set_summary(self.summary.clone());
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands around a prompt: files, directories, commands of the agent, models, pictures.
 #![expect(unused_qualifications, reason = "in what utoipa makes of `params`")]
 
-use super::sessions::scoped;
+use super::sessions::allowed;
 use super::{Api, Bad, need};
 use crate::api::{
     Browsed, Files, Image, Kept, Model, Models, Problem, Scope, Slash, SlashCommands,
@@ -46,7 +46,7 @@ pub(super) async fn files(
     Query(Begun { cwd, prefix }): Query<Begun>,
 ) -> Result<Json<Files>, Bad> {
     need(&guest, Scope::Prompt)?;
-    let root = scoped(&api, &guest, &cwd).await?;
+    let root = allowed(&api, &guest, &cwd).await?;
     let found = tokio::task::spawn_blocking(move || fitting(&root, &prefix)).await;
     Ok(Json(Files { files: found.map_err(anyhow::Error::from)? }))
 }
@@ -65,7 +65,8 @@ fn fitting(root: &FilePath, prefix: &str) -> Vec<String> {
         let low = path.to_lowercase();
         if path == "/" {
             continue;
-        } else if low.starts_with(&wanted) {
+        }
+        if low.starts_with(&wanted) {
             first.push(path);
         } else if low.contains(&wanted) && then.len() < MOST {
             then.push(path);
@@ -98,7 +99,7 @@ pub(super) async fn browse(
     Query(Place { path }): Query<Place>,
 ) -> Result<Json<Browsed>, Bad> {
     need(&guest, Scope::Prompt)?;
-    let path = scoped(&api, &guest, &path).await?;
+    let path = allowed(&api, &guest, &path).await?;
     let read = std::fs::read_dir(&path).map_err(anyhow::Error::from)?;
     let mut directories: Vec<String> = read
         .flatten()

@@ -109,26 +109,30 @@ pub(super) async fn adopt(
     Ok((StatusCode::CREATED, Json((*summary).clone())).into_response())
 }
 
-/// The real path of a directory in which this guest may start an agent. Links are followed first: what counts is where
-/// they lead. The user on this machine allows a directory by using it.
-pub(super) async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
-    let real = cwd.canonicalize().ok().filter(|real| cwd.is_absolute() && real.is_dir());
-    let allowed = api.hub.log().read(log::projects).await?;
-    let outside = || {
-        let message = format!("{} is not a directory that was allowed", cwd.display());
+/// The real path of a directory in which this guest may start an agent. The user on this machine allows a directory by
+/// using it.
+async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
+    let real = allowed(api, guest, cwd).await?;
+    if guest.device.is_none() {
+        let path = real.clone();
+        api.hub.log().write(move |connection| log::trust(connection, &path)).await?;
+    }
+    Ok(real)
+}
+
+/// The real path of a directory that this guest may look into. Links are followed first: what counts is where they lead.
+pub(super) async fn allowed(api: &Api, guest: &Guest, path: &FilePath) -> anyhow::Result<PathBuf> {
+    let real = path.canonicalize().ok().filter(|real| path.is_absolute() && real.is_dir());
+    let projects = api.hub.log().read(log::projects).await?;
+    let fits = |real: &PathBuf| {
+        guest.device.is_none() || projects.iter().any(|project| real.starts_with(project))
+    };
+    // That it is not there is told to those only who may look.
+    Ok(real.filter(fits).ok_or_else(|| {
+        let message = format!("{} is not a directory that was allowed", path.display());
         let hint = "on the machine itself: `pollux serve allow DIR`";
         Trouble::refused("outside_projects", message).hint(hint)
-    };
-    match real {
-        Some(real) if allowed.iter().any(|project| real.starts_with(project)) => Ok(real),
-        Some(real) if guest.device.is_none() => {
-            let path = real.clone();
-            api.hub.log().write(move |connection| log::trust(connection, &path)).await?;
-            Ok(real)
-        }
-        // That it is not there is told to those only who may look.
-        _ => Err(outside().into()),
-    }
+    })?)
 }
 
 #[utoipa::path(

@@ -201,7 +201,7 @@ async fn an_agent_that_was_started_without_the_daemon_is_taken_up_whenever_it_co
 }
 
 /// Hands over what a hook was told.
-fn hook(house: &House, event: &str, session: &str, more: Value) {
+fn hook(house: &House, event: &str, session: &str, more: &Value) {
     let mut payload = json!({ "session_id": session, "hook_event_name": event, "cwd": "/work",
         "transcript_path": "", "timestamp": "2026-11-15T12:00:00Z" });
     payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -215,8 +215,8 @@ async fn hooks_make_a_session_of_the_users_own_terminal_appear_and_live() {
     let socket = house.directory.path().join("hooks.sock");
     super::house::wait_until("the socket for hooks", || socket.exists()).await;
     let id = "6c4f3a52-6f3b-4a8e-9b53-0d6f3d0f1f0a";
-    hook(&house, "SessionStart", id, json!({ "source": "startup" }));
-    hook(&house, "BeforeAgent", id, json!({ "prompt": "tidy up" }));
+    hook(&house, "SessionStart", id, &json!({ "source": "startup" }));
+    hook(&house, "BeforeAgent", id, &json!({ "prompt": "tidy up" }));
     let is = async |status: &str| {
         wait_for(status, LIMIT, async || {
             let all = house.get("/api/v1/sessions").await["sessions"].clone();
@@ -232,17 +232,17 @@ async fn hooks_make_a_session_of_the_users_own_terminal_appear_and_live() {
         &house,
         "Notification",
         id,
-        json!({ "notification_type": "ToolPermission", "details": details }),
+        &json!({ "notification_type": "ToolPermission", "details": details }),
     );
     let session = is("waiting").await;
     assert_eq!(session["questions"][0]["question"]["meaning"]["command"], "rm -r build");
     let (status, refused) = house.command(id, "c", json!({ "type": "interrupt" })).await;
     assert_eq!((status, &refused["code"]), (409, &json!("read_only")));
-    hook(&house, "BeforeTool", id, json!({ "tool_name": "run_shell_command", "tool_input": {} }));
+    hook(&house, "BeforeTool", id, &json!({ "tool_name": "run_shell_command", "tool_input": {} }));
     is("working").await;
-    hook(&house, "AfterAgent", id, json!({}));
+    hook(&house, "AfterAgent", id, &json!({}));
     is("idle").await;
-    hook(&house, "SessionEnd", id, json!({ "reason": "exit" }));
+    hook(&house, "SessionEnd", id, &json!({ "reason": "exit" }));
     is("exited").await;
     house.close().await;
 }
@@ -265,5 +265,31 @@ async fn a_second_turn_in_a_terminal_waits_for_the_first_one() {
         of_kind(&told, "turn_started").into_iter().map(|event| &event["prompt"]).collect();
     assert_eq!(prompts, ["talk of one thing", "talk of another"], "{told:#?}");
     house.command(&id, "s1", json!({ "type": "stop" })).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_headless_is_gone_on_with_in_a_terminal() {
+    let desk = Desk::new().await;
+    let house = House::on(&desk.0).await;
+    let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "headless" })).await;
+    let (mut socket, _) = joined(&house, &id).await;
+    let talk = |text: &str| json!({ "type": "prompt", "text": text });
+    house.command(&id, "c1", talk("talk of one thing")).await;
+    turn(&mut socket).await;
+    house.command(&id, "s1", json!({ "type": "stop" })).await;
+    socket.until(|frame| frame["session"]["status"] == "exited").await;
+    let again = json!({ "cwd": desk.0.workspace(), "resume": id, "driver": "terminal" });
+    assert_eq!(house.begin(again).await, id);
+    // A session that was made in this minute is gone on with in the next.
+    socket.until(is_idle).await;
+    house.command(&id, "c2", talk("talk of another")).await;
+    turn(&mut socket).await;
+    let page = house.get(&format!("/api/v1/sessions/{id}/messages")).await.to_string();
+    for text in ["talk of one thing", "talk of another"] {
+        assert_eq!(page.matches(text).count(), 1, "{text}: {page}");
+    }
+    house.command(&id, "s2", json!({ "type": "stop" })).await;
+    socket.until(|frame| frame["session"]["status"] == "exited").await;
     house.close().await;
 }

@@ -1,0 +1,128 @@
+//! What is done before anybody is answered: the log is brought up to date with the session's file.
+
+use super::{AT_ONCE, Task, Turn, parts};
+use crate::daemon::hub::repair::missing;
+use crate::daemon::log::{self, Entry};
+use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::model::{Event, EventKind, SessionStatus, Source, StopReason};
+use pollux_agent::session::{By, Command, Request};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Task {
+    /// What must be done before anybody is answered: the log is brought up to date with the session's file.
+    pub(super) async fn begin(&mut self) {
+        if self.wanted.is_none() {
+            self.look().await;
+        } else if self.torn {
+            self.mend().await;
+        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.found.is_some()) {
+            self.take_up().await;
+        } else if self.wanted.as_ref().is_some_and(|wanted| wanted.file.is_some()) {
+            // What was said before it is gone on with.
+            self.look().await;
+            self.follow = None;
+        }
+    }
+
+    /// The agent is there already, in a terminal: its file is read up to now, and its driver goes on from there.
+    pub(super) async fn take_up(&mut self) {
+        let before = self.summary.seq;
+        self.doubt = Some(before);
+        self.look().await;
+        self.arrived(before).await;
+        let no = self.no;
+        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        if matches!(turn, Ok(Some((_, false)))) {
+            self.turn = Turn::Earlier;
+        }
+        let (place, wanted) = (self.follow.take(), self.wanted.as_ref());
+        if let Some(mut handed) = wanted.and_then(|wanted| wanted.place.lock().ok()) {
+            *handed = place;
+        }
+    }
+
+    /// The daemon before this one ended in the middle of something.
+    pub(super) async fn mend(&mut self) {
+        self.torn = false;
+        let before = self.summary.seq;
+        self.look().await;
+        self.follow = None;
+        self.arrived(before).await;
+        let no = self.no;
+        let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        if let Ok(Some((_, false))) = turn {
+            let kind = EventKind::TurnEnded {
+                stop_reason: StopReason::Error,
+                duration_ms: None,
+                tool_calls: None,
+                error: None,
+            };
+            let event = Event::new(Source::Pollux, kind).derived("Pollux was started again");
+            self.record(vec![event], None).await;
+        }
+        if self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited {
+            let reason = "Pollux was started again, and its agent is gone".to_owned();
+            let ended = Event::new(Source::Pollux, EventKind::SessionEnded { reason });
+            self.record(vec![ended], None).await;
+        }
+    }
+
+    /// A prompt of which it is not known whether it arrived has arrived where the file now tells of it.
+    pub(super) async fn arrived(&mut self, before: u64) {
+        let Some(first) = self.session.state().queue.first().cloned() else { return };
+        let no = self.no;
+        let read = move |connection: &rusqlite::Connection| {
+            log::events(connection, no, before, AT_ONCE, usize::MAX)
+        };
+        let Ok(told) = self.log.read(read).await else { return };
+        let text = serde_json::Value::from(first.text.as_str()).to_string();
+        let is = |entry: &Arc<Entry>| {
+            entry.kind == "message_recorded"
+                && entry.json.contains(r#""role":"user""#)
+                && entry.json.contains(&text)
+        };
+        if told.iter().any(is) {
+            let cancel = Command::Cancel { queued: first.id };
+            let id = uuid::Uuid::new_v4().to_string();
+            let request = Request { id, by: By::owner(), command: cancel };
+            drop(self.session.command(&request, self.clock.now()));
+        }
+    }
+
+    /// Reads what the session's file has more than the log.
+    pub(super) async fn look(&mut self) {
+        let Some(path) = self.path().await else { return };
+        let first = self.follow.is_none();
+        let mut follow = self.follow.take().unwrap_or_else(|| Follow::new(path));
+        let read = tokio::task::spawn_blocking(move || {
+            let mut events = follow.poll();
+            while follow.is_behind() {
+                events.extend(follow.poll());
+            }
+            (follow, events)
+        });
+        let Ok((follow, mut events)) = read.await else { return };
+        self.follow = Some(follow);
+        if first {
+            let no = self.no;
+            let told = self.log.read(move |connection| log::told(connection, no)).await;
+            let remove = self.wanted.is_none();
+            events = missing(told.unwrap_or_default(), events, remove);
+        }
+        for part in parts(events) {
+            self.record(part, None).await;
+        }
+    }
+
+    pub(super) async fn path(&mut self) -> Option<PathBuf> {
+        // A session that is gone on with may be written to another file than before.
+        if self.wanted.is_some() {
+            let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
+            let terminal = self.wanted.as_ref().and_then(|wanted| wanted.found.clone());
+            let found = tokio::task::spawn_blocking(move || agents.file_of(&id, terminal.as_ref()));
+            self.file = found.await.ok().flatten();
+        }
+        self.file.clone()
+    }
+}

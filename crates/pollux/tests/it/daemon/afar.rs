@@ -1,0 +1,184 @@
+//! What a device may look at and reach: files, terminals, links, calls.
+
+use super::house::House;
+use super::told::Stagehand;
+use pollux_agent::gemini::transcript::Transcript;
+use pollux_agent::model::EventKind;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+async fn house() -> (Stagehand, House) {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    (hand, house)
+}
+
+/// Pairs a device as a program does, and gives its token.
+async fn paired(house: &House, scopes: &[&str]) -> String {
+    let body = json!({ "name": "phone", "scopes": scopes });
+    let (_, pair) = house.post("/api/v1/pairings", body).await;
+    let claim = json!({ "code": pair["code"], "name": "my phone" });
+    let claim = house.bare(Method::POST, "/api/v1/pair").json(&claim);
+    let claimed: Value = claim.send().await.unwrap().json().await.unwrap();
+    assert_eq!(claimed["device"], "my phone");
+    claimed["token"].as_str().unwrap().to_owned()
+}
+
+async fn told(request: RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap_or_default())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_and_commands_of_a_terminal_need_admin_from_a_device() {
+    let (_, house) = house().await;
+    let cwd = house.directory.path().canonicalize().unwrap();
+    let id = house.begin(json!({ "cwd": cwd, "driver": "terminal" })).await;
+    let path = format!("/api/v1/sessions/{id}/commands");
+    let most = paired(&house, &["view", "prompt", "approve"]).await;
+    let admin = paired(&house, &["view", "prompt", "approve", "admin"]).await;
+    let ways = [
+        json!({ "type": "keys", "keys": ["Enter"] }),
+        json!({ "type": "prompt", "text": "!rm -r ." }),
+        json!({ "type": "prompt", "text": " /permissions trust" }),
+    ];
+    for (number, command) in ways.into_iter().enumerate() {
+        let body = json!({ "id": format!("c{number}"), "command": command });
+        let as_most = house.bare(Method::POST, &path).bearer_auth(&most).json(&body);
+        assert_eq!(told(as_most).await.0, 403, "{command}");
+        let as_admin = house.bare(Method::POST, &path).bearer_auth(&admin).json(&body);
+        assert_eq!(told(as_admin).await.0, 200, "{command}");
+    }
+    let talk =
+        json!({ "id": "t", "command": { "type": "prompt", "text": "/etc/hosts: what is it?" } });
+    let talk = house.bare(Method::POST, &path).bearer_auth(&most).json(&talk);
+    assert_eq!(told(talk).await.0, 200, "that is for the model");
+    // What was queued as a prompt does not become a command.
+    let edit = json!({ "type": "edit", "queued": "t", "text": "!ls" });
+    let edit = house
+        .bare(Method::POST, &path)
+        .bearer_auth(&most)
+        .json(&json!({ "id": "e", "command": edit }));
+    assert_eq!(told(edit).await.0, 403);
+    let adopt = json!({ "socket": "/tmp/anything" });
+    let adopt = house.bare(Method::POST, "/api/v1/sessions/adopt").bearer_auth(&admin).json(&adopt);
+    assert_eq!(told(adopt).await.0, 403, "no device names a tmux server");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_device_sees_files_and_directories_only_where_it_may_wherever_links_lead() {
+    let (_, house) = house().await;
+    let root = house.directory.path().canonicalize().unwrap();
+    let (inside, outside) = (root.join("inside"), root.join("outside"));
+    std::fs::create_dir_all(inside.join("src")).unwrap();
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(inside.join("src/main.rs"), "").unwrap();
+    std::fs::write(outside.join("secret.txt"), "").unwrap();
+    std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
+    let device = paired(&house, &["view", "prompt"]).await;
+    let get = |path: String, token: &str| house.bare(Method::GET, &path).bearer_auth(token);
+    // Looking allows nothing: not even for the user of this machine.
+    let own = get(format!("/api/v1/projects/browse?path={}", root.display()), &house.token);
+    let (status, all) = told(own).await;
+    assert_eq!((status, &all["directories"]), (200, &json!(["daemon", "inside", "outside"])));
+    let early = get(format!("/api/v1/projects/browse?path={}", root.display()), &device);
+    assert_eq!(told(early).await.0, 403);
+    house.post("/api/v1/projects", json!({ "path": inside })).await;
+    let (status, seen) =
+        told(get(format!("/api/v1/projects/browse?path={}", inside.display()), &device)).await;
+    assert_eq!((status, &seen["directories"]), (200, &json!(["src"])), "no links");
+    let files = |prefix: &str| format!("/api/v1/files?cwd={}&prefix={prefix}", inside.display());
+    let (status, found) = told(get(files("src"), &device)).await;
+    assert_eq!((status, &found["files"]), (200, &json!(["src/", "src/main.rs"])));
+    assert_eq!(told(get(files("secret"), &device)).await.1["files"], json!([]));
+    for way in [outside.clone(), inside.join("link"), inside.join(".."), "/etc".into()] {
+        let path = format!("/api/v1/files?cwd={}&prefix=", way.display());
+        assert_eq!(told(get(path, &device)).await.0, 403, "{}", way.display());
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_shows_one_session_without_its_secrets_until_it_is_taken_back() {
+    let (hand, house) = house().await;
+    let cwd = house.directory.path().canonicalize().unwrap();
+    let id = house.begin(json!({ "cwd": cwd })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    let said = r#"{"id":"m1","timestamp":"2026-11-15T12:00:00Z","type":"gemini",
+        "content":"your key is AIzaSyA0123456789abcdefghijklmnopqrstuvw, keep it"}"#
+        .replace('\n', "");
+    let transcript = Transcript::read(&said);
+    let message = transcript.messages().next().unwrap().into_owned();
+    hand.say(&id, EventKind::MessageRecorded { changed: false, message: Box::new(message) }).await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    super::house::wait_until("the message", || feed.head().0 == 1).await;
+    let device = paired(&house, &["view", "prompt", "approve"]).await;
+    let share = format!("/api/v1/sessions/{id}/share");
+    let refused = house.bare(Method::POST, &share).bearer_auth(&device).json(&json!({}));
+    assert_eq!(told(refused).await.0, 403);
+    let (status, link) = house.post(&share, json!({ "hours": 1 })).await;
+    assert_eq!(status, 200, "{link}");
+    let url = link["urls"][0].as_str().unwrap();
+    let token = url.rsplit('/').next().unwrap();
+    assert!(url.contains("/#/shared/") && token.len() >= 43, "{url}");
+    let look =
+        |token: &str| house.bare(Method::POST, "/api/v1/shared").json(&json!({ "token": token }));
+    let (status, seen) = told(look(token)).await;
+    let text = seen.to_string();
+    assert!(status == 200 && text.contains("your key is [redacted], keep it"), "{text}");
+    assert_eq!(told(look("wrong")).await.0, 401);
+    // It opens nothing else.
+    let other = house.bare(Method::GET, "/api/v1/sessions").bearer_auth(token);
+    assert_eq!(told(other).await.0, 401);
+    let back = house.request(Method::DELETE, &share).header("content-type", "application/json");
+    assert_eq!(told(back).await.0, 200);
+    assert_eq!(told(look(token)).await.0, 401);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_device_has_the_daemon_call_somebody_else_than_its_browser() {
+    let (_, house) = house().await;
+    let key = house.get("/api/v1/push/key").await["key"].as_str().unwrap().to_owned();
+    assert_eq!(key.len(), 87, "a point of the curve, in Base64");
+    // The key is one of those that a browser gives.
+    let to = |endpoint: &str| {
+        json!({ "endpoint": endpoint,
+        "keys": { "p256dh": key, "auth": "_ordMnz7uTCmrpBTeUV4Bw" } })
+    };
+    let path = "/api/v1/push/subscription";
+    for endpoint in
+        ["http://169.254.169.254/latest", "https://localhost:1/", "https://evil.example/"]
+    {
+        assert_eq!(house.post(path, to(endpoint)).await.0, 400, "{endpoint}");
+    }
+    let good = "https://updates.push.services.mozilla.com/wpush/v2/abc";
+    assert_eq!(house.post(path, to(good)).await.0, 200);
+    let gone = house.request(Method::DELETE, path).json(&json!({ "endpoint": good }));
+    assert_eq!(told(gone).await.0, 200);
+    let (status, called) = house.post("/api/v1/push/test", json!({})).await;
+    assert_eq!((status, &called["called"]), (200, &json!(0)));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_is_sent_first_and_then_named() {
+    let (hand, house) = house().await;
+    let id = house.begin(json!({ "cwd": house.directory.path() })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    let picture = json!({ "media_type": "image/png", "data": "iVBORw0KGgo=" });
+    let (status, kept) = house.post("/api/v1/images", picture).await;
+    assert_eq!(status, 201, "{kept}");
+    let look = |images: Value| json!({ "type": "prompt", "text": "what is it?", "images": images });
+    let (status, _) = house.command(&id, "c1", look(json!(["../../token"]))).await;
+    assert_eq!(status, 409);
+    let (status, _) = house.command(&id, "c2", look(json!([kept["name"]]))).await;
+    assert_eq!(status, 200);
+    super::house::wait_until("the order", || !hand.told().is_empty()).await;
+    let order = format!("{:?}", hand.told());
+    assert!(order.contains(&format!("uploads/{}", kept["name"].as_str().unwrap())), "{order}");
+    let page = json!({ "media_type": "text/html", "data": "PGI+" });
+    assert_eq!(house.post("/api/v1/images", page).await.0, 400);
+    house.close().await;
+}
