@@ -103,7 +103,9 @@ export class House {
 
   /** A link that lets one device in. */
   async link(): Promise<string> {
-    const pair = JSON.parse(await this.pollux("pair", "--name", "Ada's phone", "--json")) as { code: string };
+    const scopes = ["--scopes", "view,prompt,approve,admin"];
+    const said = await this.pollux("pair", "--name", "Ada's phone", ...scopes, "--json");
+    const pair = JSON.parse(said) as { code: string };
     return `${this.address}/#pair=${pair.code}`;
   }
 
@@ -132,25 +134,6 @@ export class House {
     const first = JSON.stringify({ ...head, sessionId: id, startTime: at(0), lastUpdated: at(messages) });
     const file = join(this.#home, dirname(name), `session-2026-01-05T10-00-${id.slice(0, 8)}.jsonl`);
     writeFileSync(file, `${[first, ...lines].join("\n")}\n`);
-  }
-
-  /** Makes a link that shows a session: only a device that may do everything can, and the phone here is none. */
-  async share(id: string): Promise<string> {
-    const made = (await this.#ask("POST", `/sessions/${id}/share`)) as { urls: string[] };
-    return made.urls[0] ?? "";
-  }
-
-  async unshare(id: string): Promise<void> {
-    await this.#ask("DELETE", `/sessions/${id}/share`);
-  }
-
-  /** As the user of this machine. */
-  async #ask(method: string, path: string): Promise<unknown> {
-    const token = readFileSync(join(this.#home, "data/pollux/daemon/token"), "utf8").trim();
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const answer = await fetch(`${this.address}/api/v1${path}`, { method, headers, body: "{}" });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
   }
 
   has(name: string): boolean {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { DESK, launch, PHONE } from "./browser";
+import { DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
 import { type Stage, stage } from "./stage";
@@ -221,6 +221,54 @@ describe("for everybody", () => {
     await page.keyboard.press("Enter");
     await page.getByText("Sent. Waiting for the agent.").waitFor();
     expect(player.heard.at(-1)).toMatchObject({ type: "command", command: { choice: "no" } });
+  });
+
+  test("whoever wants no motion sees none", async () => {
+    it = await stage(browser, scene, { ...PHONE, reducedMotion: "reduce" });
+    const { page, address } = it;
+    const moving = () =>
+      page.evaluate(() => document.getAnimations().filter(({ playState }) => playState === "running").length);
+    await page.goto(address);
+    await page.getByRole("dialog").waitFor();
+    expect(await moving()).toBe(0);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Working", { exact: true }).last().waitFor();
+    expect(await moving()).toBe(0);
+  });
+
+  test("text from right to left runs from right to left, in a page that does not", async () => {
+    it = await stage(browser, (player) => {
+      player.add(summary("s1", { title: "ترجمة صفحة الدفع" }), [
+        message("user", [{ type: "text", text: "ترجم هذه الصفحة" }]),
+        message("assistant", [{ type: "text", text: "تمت الترجمة.\n\n- واحد\n\nAnd one line in English." }]),
+      ]);
+    });
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("تمت الترجمة.").waitFor();
+    const way = (text: string) =>
+      page
+        .getByText(text)
+        .first()
+        .evaluate((element) => getComputedStyle(element).direction);
+    expect(await way("ترجم هذه الصفحة")).toBe("rtl");
+    expect(await way("تمت الترجمة.")).toBe("rtl");
+    expect(await way("And one line in English.")).toBe("ltr");
+    await shot(page, "phone-light-rtl");
+  });
+
+  test("a desk has two panes, a phone one", async () => {
+    it = await stage(browser, scene, DESK);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s2`);
+    await page.getByRole("button", { name: "Close" }).click();
+    const panes = async () => [
+      await page.locator(".pane.side").isVisible(),
+      await page.locator(".session").isVisible(),
+    ];
+    expect(await panes()).toEqual([true, true]);
+    await page.setViewportSize({ width: 600, height: 800 });
+    expect(await panes()).toEqual([false, true]);
   });
 
   test("nothing is wider than the narrowest phone", async () => {

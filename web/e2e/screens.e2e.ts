@@ -25,7 +25,7 @@ async function at(
   path: string,
   scheme: "light" | "dark",
 ): Promise<{ page: Page; faults: Faults; close: () => Promise<void> }> {
-  const context = await browser.newContext({ ...options, colorScheme: scheme });
+  const context = await browser.newContext({ ...options, colorScheme: scheme, reducedMotion: "reduce" });
   const { page, faults } = await open(context);
   await page.goto(address + path);
   return { page, faults, close: () => context.close() };

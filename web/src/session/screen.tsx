@@ -7,6 +7,7 @@ import { connection, send, state } from "../app";
 import { type Screen, withCursor } from "../state/screen";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { Waiting } from "./waiting";
 
 /** Letters do not get smaller than this; the screen is scrolled then. */
 const SMALLEST = 7;
@@ -14,12 +15,14 @@ const LARGEST = 15;
 
 export function ScreenView({ session }: { session: Summary }) {
   const screen = useStore(state, (now) => now.screens[session.id]);
-  const may = useStore(state, (now) => now.hello?.scopes.includes("approve") ?? false);
+  const may = useStore(state, (now) => now.hello?.scopes.includes("admin") ?? false);
   useEffect(() => connection.watchScreen(session.id), [session.id]);
   return (
     <div class="screen">
       {screen ? <Rows screen={screen} /> : <p class="hint pad">Waiting for the screen</p>}
-      {may ? <Keys session={session} /> : <p class="hint pad">This device may look, and press nothing.</p>}
+      <Waiting session={session} />
+      {/* Whoever presses keys can answer, change the mode and run commands. */}
+      {may ? <Keys session={session} /> : <p class="hint pad">Pressing keys here needs the scope admin.</p>}
     </div>
   );
 }

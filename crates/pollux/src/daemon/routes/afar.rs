@@ -14,8 +14,8 @@ use crate::trouble::Trouble;
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use jiff::SignedDuration;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A link lasts a day unless somebody says otherwise, and a month at most.
@@ -94,10 +94,31 @@ pub(super) async fn shared(
     Ok(Json(Shared { title, messages, before: page.before, expires_at }))
 }
 
-/// A message without secrets; one that is no JSON without them is not shown.
+/// A message without secrets; one that cannot be read is not shown.
 fn clean(recorded: Recorded) -> Option<Recorded> {
-    let message = RawValue::from_string(redact(recorded.message.get())).ok()?;
+    let mut message: Value = serde_json::from_str(recorded.message.get()).ok()?;
+    clean_texts(&mut message);
+    let message = RawValue::from_string(message.to_string()).ok()?;
     Some(Recorded { message, ..recorded })
+}
+
+/// Texts only: a number that stands after the word `tokens` is no secret. The name of a field says what its text is.
+fn clean_texts(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redact(text),
+        Value::Array(values) => values.iter_mut().for_each(clean_texts),
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                clean_texts(value);
+                if let Value::String(text) = value {
+                    let named = format!("{name}: ");
+                    let clean = redact(&format!("{named}{text}"));
+                    *text = clean.strip_prefix(&named).unwrap_or("[redacted]").to_owned();
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 #[utoipa::path(get, path = "/api/v1/push/key", responses((status = 200, body = PushKey)))]
@@ -158,4 +179,32 @@ pub(super) async fn test(
     let call = Call { kind: CallKind::Test, title: "Pollux".into(), body, session_id: None };
     let called = api.push.call(&api.hub, &call, Some(guest.id())).await?;
     Ok(Json(Called { called }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean_texts;
+    use serde_json::json;
+
+    #[test]
+    fn a_message_keeps_its_numbers_and_loses_its_secrets() {
+        let mut message = json!({
+            "content": [
+                { "type": "text", "text": "the key is GEMINI_API_KEY=abcdef123456" },
+                { "type": "tool_use", "name": "login", "input": { "password": "hunter2hunter2", "user": "ada" } },
+            ],
+            "usage": { "input_tokens": 161_400, "total_tokens": 184_220 },
+        });
+        clean_texts(&mut message);
+        assert_eq!(
+            message,
+            json!({
+                "content": [
+                    { "type": "text", "text": "the key is GEMINI_API_KEY=[redacted]" },
+                    { "type": "tool_use", "name": "login", "input": { "password": "[redacted]", "user": "ada" } },
+                ],
+                "usage": { "input_tokens": 161_400, "total_tokens": 184_220 },
+            })
+        );
+    }
 }
