@@ -31,6 +31,10 @@ pub fn service(api: &Arc<Api>) -> StreamableHttpService<Server, LocalSessionMana
     let mut config = StreamableHttpServerConfig::default();
     // The door looks at both, for every request.
     config.allowed_hosts = Vec::new();
+    // Each request stands for itself: a daemon that was started again needs no new greeting. And no event without data
+    // comes first, over which the client in Gemini CLI (0.61) stumbles.
+    config.legacy_session_mode = false;
+    config.sse_retry = None;
     config.cancellation_token = api.stop.child_token();
     let manager = Arc::new(LocalSessionManager::default());
     StreamableHttpService::new(move || Ok(Server::new(teams.clone(), None)), manager, config)

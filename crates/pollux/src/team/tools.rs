@@ -7,6 +7,19 @@ use std::fmt::Write;
 
 /// What our own server is called in the agent's list of MCP servers.
 pub const OWN_SERVER: &str = "pollux";
+/// What it offers. The agent's policy engine is told each by name: where it asks before a call it knows a tool by its
+/// bare name, for which a pattern does not stand (0.61).
+pub const OWN_TOOLS: [&str; 9] = [
+    "answer",
+    "assign",
+    "find_profiles",
+    "handoff",
+    "job_result",
+    "list_agents",
+    "load_skill",
+    "send_message",
+    "stop_agent",
+];
 /// What it is called in profiles that were written for CAO.
 pub const CAO_SERVER: &str = "cao-mcp-server";
 
@@ -80,6 +93,10 @@ impl Tools {
         let mut text = String::new();
         if self.has("@pollux") {
             rule(&mut text, "*", Some(OWN_SERVER), ("allow", 900), &[]);
+            for tool in OWN_TOOLS {
+                rule(&mut text, tool, Some(OWN_SERVER), ("allow", 900), &[]);
+                rule(&mut text, &format!("mcp_{OWN_SERVER}_{tool}"), None, ("allow", 900), &[]);
+            }
         }
         let Self::Only(only) = self else { return text };
         for name in only {

@@ -119,19 +119,6 @@ CREATE TABLE letters (
     ended_at INTEGER
 );
 CREATE INDEX letters_open ON letters (receiver, state, id);
-CREATE TABLE schedules (
-    name TEXT PRIMARY KEY,
-    schedule TEXT NOT NULL,
-    next_at INTEGER
-) WITHOUT ROWID;
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    schedule TEXT NOT NULL,
-    due_at INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    outcome TEXT NOT NULL,
-    detail TEXT NOT NULL
-);
 ",
 ];
 

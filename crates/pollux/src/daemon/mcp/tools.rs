@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// So long one call waits at most: less than clients do. What is not there by then is fetched with `job_result`.
@@ -45,6 +46,8 @@ struct HandoffArgs {
     message: String,
     /// Seconds to wait
     timeout: Option<u64>,
+    /// Where it works; without it, where you work
+    working_directory: Option<PathBuf>,
     /// Give it a git worktree of its own: "merge" or "keep"
     worktree: Option<String>,
     /// Tokens it may use
@@ -57,6 +60,8 @@ struct AssignArgs {
     agent_profile: String,
     /// The whole task; the agent sees nothing else
     message: String,
+    /// Where it works; without it, where you work
+    working_directory: Option<PathBuf>,
     /// Give it a git worktree of its own: "merge" or "keep"
     worktree: Option<String>,
     /// Tokens it may use
@@ -126,7 +131,8 @@ impl Server {
         let give =
             give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens));
         let timeout = args.timeout.or(Some(3600));
-        match self.teams.give(&caller, Give { timeout, ..give }).await {
+        let cwd = args.working_directory;
+        match self.teams.give(&caller, Give { timeout, cwd, ..give }).await {
             Ok(job) => Ok(self.wait(job, LONGEST_WAIT, &context).await),
             Err(error) => Ok(wrong(&error)),
         }
@@ -143,6 +149,7 @@ impl Server {
         let caller = self.caller(&context)?;
         let give =
             give(Kind::Assign, args.agent_profile, args.message, (args.worktree, args.tokens));
+        let give = Give { cwd: args.working_directory, ..give };
         Ok(match self.teams.give(&caller, give).await {
             Ok(job) => said(
                 format!("{} works on it. Its answer comes to you as a message.", job.name),
@@ -406,5 +413,19 @@ impl ServerHandler for Server {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("pollux", env!("CARGO_PKG_VERSION"));
         info
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Server;
+    use crate::team::tools::OWN_TOOLS;
+
+    #[test]
+    fn the_tools_that_are_offered_are_those_that_the_policy_allows() {
+        let mut offered: Vec<String> =
+            Server::tool_router().list_all().into_iter().map(|tool| tool.name.to_string()).collect();
+        offered.sort();
+        assert_eq!(offered, OWN_TOOLS);
     }
 }

@@ -37,8 +37,12 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
     } else {
         check_headers(request.method(), request.headers(), &api.addresses)
     };
-    let is_api = request.uri().path().starts_with("/api/");
+    let path = request.uri().path();
+    let is_api = path.starts_with("/api/");
+    // Who hands work over waits as long as the work takes.
+    let waits = path == crate::daemon::mcp::PATH;
     let response = match checked {
+        Ok(()) if waits => next.run(request).await,
         Ok(()) => tokio::time::timeout(PATIENCE, next.run(request))
             .await
             .unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response()),

@@ -229,8 +229,14 @@ impl Teams {
     /// Where a worker works: where its caller does, or somewhere below.
     fn place(&self, caller: &Caller, wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
         let Some(session) = caller.session() else {
-            let wanted = wanted.ok_or_else(|| Trouble::refused("wrong_request", "where?"))?;
-            return Ok(wanted.canonicalize()?);
+            let wanted = wanted.filter(|wanted| wanted.is_absolute()).ok_or_else(|| {
+                Trouble::refused("wrong_request", "where shall it work?")
+                    .hint("name the whole path of a directory")
+            })?;
+            let real = wanted.canonicalize().map_err(|error| {
+                Trouble::refused("no_directory", format!("{}: {error}", wanted.display()))
+            })?;
+            return Ok(real);
         };
         let own = self.summary(session).and_then(|summary| summary.cwd.clone());
         let own = own.ok_or_else(|| nobody(session))?;

@@ -1,0 +1,91 @@
+//! Letters: the result of an assigned job, messages both ways, receivers that are gone.
+
+use super::house::{NEWEST, Team};
+use serde_json::json;
+
+const ASSIGN: &str = "
+    [[rule]]
+    prompt = 'is done]'
+    reply = 'Thank you for the result.'
+    [[rule]]
+    prompt = 'count to three'
+    reply = 'One, two, three.'
+    [[rule]]
+    prompt = 'spread the work'
+    reply = [
+      { call = 'assign', args = { agent_profile = 'developer', message = 'count to three, please: A' } },
+      { call = 'assign', args = { agent_profile = 'developer', message = 'count to three, please: B' } },
+      { call = 'assign', args = { agent_profile = 'developer', message = 'count to three, please: C' } },
+    ]
+    [[rule]]
+    tool = 'assign'
+    reply = 'All three work.'
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_supervisor_with_three_workers_gets_each_result_once() {
+    let team = Team::on(NEWEST, ASSIGN).await;
+    let supervisor = team.launch("supervisor", Some("spread the work")).await;
+    let done = |all: &serde_json::Value| {
+        let letters = all["letters"].as_array().unwrap();
+        letters.len() == 3 && letters.iter().all(|letter| letter["state"] == "delivered")
+    };
+    let all = team.wait_for("three letters", "/api/v1/letters?all=true", done).await;
+    for letter in all["letters"].as_array().unwrap() {
+        assert!(letter["text"].as_str().unwrap().ends_with("One, two, three."), "{letter}");
+    }
+    team.status(&supervisor, "idle").await;
+    let said = team.said(&supervisor).await;
+    let told = said.iter().filter(|(role, text)| role == "user" && text.contains("is done]"));
+    assert_eq!(told.count(), 3, "{said:?}");
+    let jobs = team.jobs().await;
+    assert!(jobs.iter().all(|job| job["state"] == "done"), "{jobs:?}");
+    team.stop(&supervisor).await;
+    team.close().await;
+}
+
+const TALK: &str = "
+    [[rule]]
+    prompt = 'ask your lead'
+    reply = [{ call = 'send_message', args = { message = 'which colour?' } }]
+    [[rule]]
+    tool = 'send_message'
+    reply = 'I have written.'
+    [[rule]]
+    prompt = 'which colour?'
+    reply = 'They want to know the colour.'
+    [[rule]]
+    prompt = 'it is blue'
+    reply = 'Blue it is.'
+    [default]
+    reply = 'Ready.'
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_go_both_ways_between_a_person_and_an_agent_and_dead_ones_are_told() {
+    let team = Team::on(NEWEST, TALK).await;
+    let agent = team.launch("developer", Some("ask your lead")).await;
+    let inbox = team
+        .wait_for("a letter to the person", "/api/v1/letters", |all| all["letters"][0].is_object())
+        .await;
+    assert_eq!(inbox["letters"][0]["text"], "which colour?");
+    let (status, sent) =
+        team.house.post("/api/v1/letters", json!({ "to": agent, "text": "it is blue" })).await;
+    assert_eq!(status, 200, "{sent}");
+    let path = format!("/api/v1/letters?of={agent}");
+    team.wait_for("it is delivered", &path, |all| {
+        let letters = all["letters"].as_array().unwrap();
+        letters.iter().any(|letter| letter["text"] == "it is blue" && letter["state"] == "delivered")
+    })
+    .await;
+    team.status(&agent, "idle").await;
+    let said = team.said(&agent).await;
+    assert!(said.iter().any(|(_, text)| text == "[Message from the person]\n\nit is blue"), "{said:?}");
+    team.stop(&agent).await;
+    team.status(&agent, "exited").await;
+    team.wait_for("it is gone", "/api/v1/team", |all| all["members"][0]["gone"] == true).await;
+    let (status, refused) =
+        team.house.post("/api/v1/letters", json!({ "to": agent, "text": "too late" })).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("gone")));
+    team.close().await;
+}
