@@ -423,8 +423,11 @@ mod tests {
 
     #[test]
     fn the_tools_that_are_offered_are_those_that_the_policy_allows() {
-        let mut offered: Vec<String> =
-            Server::tool_router().list_all().into_iter().map(|tool| tool.name.to_string()).collect();
+        let mut offered: Vec<String> = Server::tool_router()
+            .list_all()
+            .into_iter()
+            .map(|tool| tool.name.to_string())
+            .collect();
         offered.sort();
         assert_eq!(offered, OWN_TOOLS);
     }

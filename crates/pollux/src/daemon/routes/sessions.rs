@@ -111,7 +111,7 @@ pub(super) async fn adopt(
 
 /// The real path of a directory in which this guest may start an agent. The user on this machine allows a directory by
 /// using it.
-async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
+pub(super) async fn scoped(api: &Api, guest: &Guest, cwd: &FilePath) -> anyhow::Result<PathBuf> {
     let real = allowed(api, guest, cwd).await?;
     if guest.device.is_none() {
         let path = real.clone();
