@@ -74,7 +74,13 @@ impl House {
         let place = Place::new(directory.path());
         let token = place.token();
         let gemini = directory.path().join(".gemini");
-        let around = Surroundings { place, gemini, index: None, agents: agents(&spoken), profiles: pollux::team::store::Store::default() };
+        let around = Surroundings {
+            place,
+            gemini,
+            index: None,
+            agents: agents(&spoken),
+            profiles: pollux::team::store::Store::default(),
+        };
         let serve = Told { port: Some(0), ..Told::default() }.settle().unwrap();
         let daemon = Daemon::open(&serve, around).await.unwrap();
         let host = daemon.address.origins[0].split_once("://").unwrap().1.to_owned();

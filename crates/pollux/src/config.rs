@@ -133,7 +133,8 @@ impl McpConfig {
     pub fn read() -> Option<Self> {
         let base = etcetera::choose_base_strategy().ok()?;
         let some = |name| env::var_os(name).filter(|value| !value.is_empty());
-        let usual = || crate::daemon::instance::Place::new(&base.data_dir().join("pollux")).socket();
+        let usual =
+            || crate::daemon::instance::Place::new(&base.data_dir().join("pollux")).socket();
         let socket = some(badge::SOCKET).map_or_else(usual, PathBuf::from);
         Some(Self { socket, badge: some(badge::BADGE).and_then(|badge| badge.into_string().ok()) })
     }

@@ -129,7 +129,9 @@ pub struct Done {
 }
 
 /// A tree of its own for a worker, and what becomes of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Worktree {
     /// It is kept, with its branch.

@@ -11,8 +11,8 @@ mod task;
 pub use task::{Ask, Snapshot};
 
 use super::clock::Clock;
-use super::team::badge::Badges;
 use super::log::{Bell, Feed, Log, begin, begins, begun, known, stored};
+use super::team::badge::Badges;
 use crate::api::{Begin, Driver, Summary};
 use crate::team::given::Given;
 use crate::trouble::Trouble;

@@ -98,8 +98,7 @@ impl Daemon {
             program: std::env::current_exe().context("where is this program?")?,
             socket: place.socket(),
         })?;
-        let settings =
-            team::Settings { store: profiles, limits: serve.team, trees: place.trees() };
+        let settings = team::Settings { store: profiles, limits: serve.team, trees: place.trees() };
         let teams = Teams::open(hub.clone(), settings)?;
         let owner = Secret::in_file(&place.token()).context("could not make the token file")?;
         let door = Door::new(log, &owner, format!("pollux_{}", bound.port()))?;

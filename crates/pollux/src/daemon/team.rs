@@ -99,7 +99,9 @@ impl Teams {
         let inner = Inner {
             hub,
             settings,
-            members: Mutex::new(members.into_iter().map(|kept| (kept.session.clone(), kept)).collect()),
+            members: Mutex::new(
+                members.into_iter().map(|kept| (kept.session.clone(), kept)).collect(),
+            ),
             alive: Mutex::default(),
             births: Mutex::default(),
             jobs: Mutex::new(
@@ -153,7 +155,11 @@ impl Teams {
         let Caller::Agent(session) = caller else { return Ok(None) };
         let kept = self.kept(session).ok_or_else(|| nobody(session))?;
         let summary = self.summary(session).ok_or_else(|| nobody(session))?;
-        Ok(Some(Rights { mode: summary.mode, tools: kept.given.tools, answers: kept.given.answers }))
+        Ok(Some(Rights {
+            mode: summary.mode,
+            tools: kept.given.tools,
+            answers: kept.given.answers,
+        }))
     }
 
     /// The agents that a caller sees: its own team, or everybody. Each after the one that it works for.
@@ -164,11 +170,13 @@ impl Teams {
             all.retain(|kept| Some(&kept.team) == team.as_ref());
         }
         let letters = self.hub().log().read(rows::open_letters).await?;
-        let jobs: Vec<Job> = lock(&self.inner.jobs).values().map(|job| job.borrow().clone()).collect();
+        let jobs: Vec<Job> =
+            lock(&self.inner.jobs).values().map(|job| job.borrow().clone()).collect();
         let mut members: Vec<(Timestamp, Member)> = Vec::new();
         for kept in all {
             let Some(summary) = self.summary(&kept.session) else { continue };
-            let works = |job: &&Job| job.worker.as_ref() == Some(&kept.session) && !job.state.is_final();
+            let works =
+                |job: &&Job| job.worker.as_ref() == Some(&kept.session) && !job.state.is_final();
             let waits = letters.iter().filter(|letter| letter.to.as_ref() == Some(&kept.session));
             let member = Member {
                 name: kept.name,
@@ -196,10 +204,17 @@ impl Teams {
         let team = caller.session().and_then(|session| self.kept(session)).map(|kept| kept.team);
         let members = self.members();
         let seen = |kept: &&Kept| caller.session().is_none() || Some(&kept.team) == team.as_ref();
-        let mut named: Vec<&Kept> =
-            members.values().filter(seen).filter(|kept| kept.name == word || kept.session == word).collect();
+        let mut named: Vec<&Kept> = members
+            .values()
+            .filter(seen)
+            .filter(|kept| kept.name == word || kept.session == word)
+            .collect();
         if named.is_empty() && word.len() >= 4 {
-            named = members.values().filter(seen).filter(|kept| kept.session.starts_with(word)).collect();
+            named = members
+                .values()
+                .filter(seen)
+                .filter(|kept| kept.session.starts_with(word))
+                .collect();
         }
         match named.as_slice() {
             [one] => Ok(one.session.clone()),
@@ -226,7 +241,13 @@ impl Teams {
     }
 
     /// Gives a session a command.
-    async fn command(&self, session: &str, id: String, by: By, command: Command) -> anyhow::Result<Reply> {
+    async fn command(
+        &self,
+        session: &str,
+        id: String,
+        by: By,
+        command: Command,
+    ) -> anyhow::Result<Reply> {
         self.hub().command(session, Request { id, by, command }).await
     }
 
@@ -244,7 +265,8 @@ impl Teams {
         all.push(session.to_owned());
         let mut stopped = Vec::new();
         for session in all {
-            if self.summary(&session).is_none_or(|summary| summary.status == SessionStatus::Exited) {
+            if self.summary(&session).is_none_or(|summary| summary.status == SessionStatus::Exited)
+            {
                 self.over(&session).await?;
                 continue;
             }
@@ -287,7 +309,8 @@ impl Teams {
 
     /// Waits until there is something to say of a job.
     pub async fn wait(&self, job: &Job) -> Job {
-        let Some(mut news) = lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe) else {
+        let Some(mut news) = lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe)
+        else {
             // It has ended: the log has its end.
             let id = job.id.clone();
             let read = self.hub().log().read(move |connection| rows::job(connection, &id)).await;
@@ -344,7 +367,8 @@ impl Teams {
 
     /// The text of a skill, where the caller may load it.
     pub fn skill(&self, caller: &Caller, name: &str) -> anyhow::Result<String> {
-        let patterns = caller.session().and_then(|own| self.kept(own)).map(|kept| kept.given.skills);
+        let patterns =
+            caller.session().and_then(|own| self.kept(own)).map(|kept| kept.given.skills);
         let may = patterns.is_none_or(|patterns| {
             patterns.is_empty() || patterns.iter().any(|pattern| fits(pattern, name))
         });
@@ -388,7 +412,8 @@ fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
-            rest.is_empty() || (0..=name.len()).any(|at| name.get(at..).is_some_and(|end| fits(rest, end)))
+            rest.is_empty()
+                || (0..=name.len()).any(|at| name.get(at..).is_some_and(|end| fits(rest, end)))
         }),
     }
 }

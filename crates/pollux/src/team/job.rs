@@ -120,7 +120,8 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
     if job.state.is_final() {
         return None;
     }
-    let become_ = |state, why: &str| Some(Step::Become(state, (!why.is_empty()).then(|| why.into())));
+    let become_ =
+        |state, why: &str| Some(Step::Become(state, (!why.is_empty()).then(|| why.into())));
     match seen.turn {
         Some(Ended::Well) => return become_(State::Done, ""),
         Some(Ended::Badly) => return become_(State::Failed, "its turn failed"),
@@ -254,7 +255,8 @@ mod tests {
             SessionStatus::Waiting,
             SessionStatus::Exited,
         ]);
-        let turn = prop::option::of(prop::sample::select(vec![Ended::Well, Ended::Stopped, Ended::Badly]));
+        let turn =
+            prop::option::of(prop::sample::select(vec![Ended::Well, Ended::Stopped, Ended::Badly]));
         (status, turn, any::<bool>(), any::<bool>(), 0_u64..200).prop_map(
             |(status, turn, stuck, asks, tokens)| Seen { status, turn, stuck, asks, tokens },
         )

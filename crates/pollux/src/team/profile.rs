@@ -89,9 +89,23 @@ pub fn is_name(name: &str) -> bool {
 
 /// Fields that CAO's profiles have and that mean nothing to Gemini CLI.
 const UNUSED: &[&str] = &[
-    "toolAliases", "toolsSettings", "resources", "hooks", "useLegacyMcpJson", "capabilities",
-    "container", "provider_init_timeout", "permissionMode", "native_agent", "codexProfile",
-    "codexConfig", "claudeConfig", "hermesProfile", "grokNativeWorkflows", "engine", "version",
+    "toolAliases",
+    "toolsSettings",
+    "resources",
+    "hooks",
+    "useLegacyMcpJson",
+    "capabilities",
+    "container",
+    "provider_init_timeout",
+    "permissionMode",
+    "native_agent",
+    "codexProfile",
+    "codexConfig",
+    "claudeConfig",
+    "hermesProfile",
+    "grokNativeWorkflows",
+    "engine",
+    "version",
 ];
 
 impl Profile {
@@ -213,9 +227,9 @@ impl Fields {
         }
         let mode = match self.text("mode")? {
             None => None,
-            Some(mode) => {
-                Some(Mode::named(&mode).ok_or_else(|| Wrong(format!("there is no mode `{mode}`")))?)
-            }
+            Some(mode) => Some(
+                Mode::named(&mode).ok_or_else(|| Wrong(format!("there is no mode `{mode}`")))?,
+            ),
         };
         let role = self.text("role")?;
         let tools = self.tools(role.as_deref())?;
@@ -272,8 +286,9 @@ impl Fields {
             if !is_name(&name) {
                 return Err(Wrong(format!("`{name}` is no name of a server")));
             }
-            let server = serde_json::from_value(value)
-                .map_err(|_error| Wrong(format!("the server `{name}` needs a `command` or a `url`")))?;
+            let server = serde_json::from_value(value).map_err(|_error| {
+                Wrong(format!("the server `{name}` needs a `command` or a `url`"))
+            })?;
             servers.insert(name, server);
         }
         Ok(servers)

@@ -65,7 +65,10 @@ impl Store {
     pub fn find(&self, name: &str) -> anyhow::Result<Profile> {
         let found = self.look(name).ok_or_else(|| unknown(name))?;
         found.profile.map_err(|wrong| {
-            let trouble = Trouble::refused("wrong_profile", format!("the profile `{name}` cannot be used: {wrong}"));
+            let trouble = Trouble::refused(
+                "wrong_profile",
+                format!("the profile `{name}` cannot be used: {wrong}"),
+            );
             trouble.hint("`pollux profiles validate` says where").into()
         })
     }
@@ -159,7 +162,8 @@ mod tests {
             let profile = found.profile.unwrap();
             assert!(profile.notes.is_empty() && !profile.description.is_empty(), "{profile:?}");
         }
-        std::fs::write(directory.path().join("developer.md"), "---\nmodel: ${WHICH}\n---\nmine").unwrap();
+        std::fs::write(directory.path().join("developer.md"), "---\nmodel: ${WHICH}\n---\nmine")
+            .unwrap();
         std::fs::write(directory.path().join(".env"), "# mine\nWHICH = flash\n").unwrap();
         let found = store.look("developer").unwrap();
         assert!(matches!(found.from, Origin::File(_)));

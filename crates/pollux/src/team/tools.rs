@@ -187,7 +187,14 @@ mod tests {
 
     fn any_tools() -> impl Strategy<Value = Tools> {
         let word = prop::sample::select(vec![
-            "fs_read", "fs_write", "execute_bash", "web_fetch", "@builtin", "@pollux", "glob", "*",
+            "fs_read",
+            "fs_write",
+            "execute_bash",
+            "web_fetch",
+            "@builtin",
+            "@pollux",
+            "glob",
+            "*",
         ]);
         prop::collection::vec(word, 0..5).prop_map(Tools::named)
     }

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acp;
-mod hooks;
 mod daemon;
+mod hooks;
 mod hostile;
 mod live;
 mod rehearse;

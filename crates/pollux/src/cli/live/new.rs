@@ -153,8 +153,11 @@ impl New {
         let cache = config.cache.join("agents.json");
         let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
         let home = config.gemini.parent().unwrap_or(&config.gemini);
-        let mut start =
-            Start::new().socket(config.tmux.clone()).home(home).cwd(&cwd).mode(self.mode.unwrap_or_default());
+        let mut start = Start::new()
+            .socket(config.tmux.clone())
+            .home(home)
+            .cwd(&cwd)
+            .mode(self.mode.unwrap_or_default());
         for (name, value) in &self.env {
             start = start.env(name, value);
         }

@@ -65,7 +65,11 @@ impl Jobs {
         match self.what {
             None => {
                 let all: All = client.get("/api/v1/jobs").await?;
-                if self.json { report::json(&all.jobs)? } else { table(&all.jobs)? }
+                if self.json {
+                    report::json(&all.jobs)?
+                } else {
+                    table(&all.jobs)?
+                }
                 Ok(ExitCode::SUCCESS)
             }
             Some(What::Show { id, wait: waits, json }) => {
@@ -126,7 +130,10 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
     if let (State::Waiting, Some(question)) = (job.state, &job.question) {
         let worker = job.worker.as_deref().unwrap_or_default();
         report::note(&format!("it asks: {}", question.about));
-        report::quiet(&format!("answer with `pollux answer {worker}`, then `pollux jobs show {} --wait`", job.id));
+        report::quiet(&format!(
+            "answer with `pollux answer {worker}`, then `pollux jobs show {} --wait`",
+            job.id
+        ));
     }
     Ok(ExitCode::from(code))
 }

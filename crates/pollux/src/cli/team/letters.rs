@@ -72,7 +72,8 @@ impl Inbox {
             report::json(&letters)?;
         } else {
             let team: Teams = client.get("/api/v1/team").await?;
-            let names = team.members.into_iter().map(|member| (member.session, member.name)).collect();
+            let names =
+                team.members.into_iter().map(|member| (member.session, member.name)).collect();
             show(&letters, &names)?;
         }
         if own && !self.peek && !letters.is_empty() {

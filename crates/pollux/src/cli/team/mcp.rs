@@ -18,17 +18,17 @@ const LONGEST_HEAD: usize = 8 << 10;
 #[command(after_help = "Example, for Claude Code: claude mcp add pollux -- pollux mcp")]
 pub(crate) struct Mcp {}
 
-impl Mcp {
-    pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        let _daemon = Client::connect(config).await?;
-        let own = McpConfig::read().context("there is no home")?;
-        tokio::task::spawn_blocking(move || carry(&own)).await?
-    }
+pub(super) async fn run(config: &Config) -> anyhow::Result<ExitCode> {
+    let _daemon = Client::connect(config).await?;
+    let own = McpConfig::read().context("there is no home")?;
+    tokio::task::spawn_blocking(move || carry(&own)).await?
 }
 
 /// The quick way, where a daemon runs: nothing is parsed, nothing is set up. None where it is not this command, or
 /// where no daemon runs.
-pub(crate) fn quickly(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Option<anyhow::Result<ExitCode>> {
+pub(crate) fn quickly(
+    mut arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> Option<anyhow::Result<ExitCode>> {
     if arguments.next()? != "mcp" || arguments.next().is_some() {
         return None;
     }
@@ -75,7 +75,10 @@ fn answer(daemon: &mut UnixStream) -> anyhow::Result<String> {
     let mut head = Vec::new();
     let mut byte = [0_u8; 1];
     while !head.ends_with(b"\r\n\r\n") {
-        anyhow::ensure!(head.len() < LONGEST_HEAD, "the daemon said something else than was expected");
+        anyhow::ensure!(
+            head.len() < LONGEST_HEAD,
+            "the daemon said something else than was expected"
+        );
         daemon.read_exact(&mut byte)?;
         head.push(byte[0]);
     }

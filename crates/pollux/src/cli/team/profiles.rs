@@ -178,7 +178,9 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
     } else if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == source) {
         all.push((PathBuf::from(name), (*text).to_owned()));
     } else {
-        return Err(unknown(source).hint("name a file, a directory, or one that is built in").into());
+        return Err(unknown(source)
+            .hint("name a file, a directory, or one that is built in")
+            .into());
     }
     let mut checked = Vec::new();
     for (file, text) in all {
@@ -190,7 +192,9 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
         let target = store.own.join(format!("{}.md", profile.name));
         if target.exists() && !force {
             let message = format!("you have a profile `{}`", profile.name);
-            return Err(Trouble::refused("profile_exists", message).hint("`--force` replaces it").into());
+            return Err(Trouble::refused("profile_exists", message)
+                .hint("`--force` replaces it")
+                .into());
         }
         checked.push((profile.name, target, text));
     }
@@ -215,7 +219,9 @@ fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
     let path = store.own.join(format!("{name}.md"));
     if !is_name(name) || !path.exists() {
         let message = format!("you have no profile `{name}` of your own");
-        return Err(Trouble::refused("unknown_profile", message).hint("only those can be removed").into());
+        return Err(Trouble::refused("unknown_profile", message)
+            .hint("only those can be removed")
+            .into());
     }
     fs::remove_file(path)?;
     Ok(ExitCode::SUCCESS)
@@ -224,7 +230,9 @@ fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
 fn create(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
     if !is_name(name) {
         let message = format!("`{name}` is no name");
-        return Err(Trouble::refused("wrong_name", message).hint("letters, digits, `-` and `_`").into());
+        return Err(Trouble::refused("wrong_name", message)
+            .hint("letters, digits, `-` and `_`")
+            .into());
     }
     let path = store.own.join(format!("{name}.md"));
     if path.exists() {

@@ -43,7 +43,11 @@ impl Tree {
             }
             let is = serde_json::to_string(&members)?;
             if is != before {
-                if self.json { report::json(&members)? } else { table(&members)? }
+                if self.json {
+                    report::json(&members)?
+                } else {
+                    table(&members)?
+                }
                 before = is;
             }
             if !self.watch {
@@ -108,7 +112,8 @@ impl Shutdown {
             Some(agent) => vec![agent],
             None => {
                 let members = client.get::<Teams>("/api/v1/team").await?.members;
-                let top = members.into_iter().filter(|member| !member.gone && member.parent.is_none());
+                let top =
+                    members.into_iter().filter(|member| !member.gone && member.parent.is_none());
                 top.map(|member| member.session).collect()
             }
         };

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Each step is taken once, in this order; a new one is added at the end.
-const STEPS: &[&str] = &[r"
+const STEPS: &[&str] = &[
+    r"
 CREATE TABLE sessions (
     no INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -67,7 +68,8 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 );
 CREATE TABLE projects (path TEXT PRIMARY KEY) WITHOUT ROWID;
-", r"
+",
+    r"
 CREATE TABLE members (
     session TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -104,7 +106,8 @@ CREATE TABLE letters (
     ended_at INTEGER
 );
 CREATE INDEX letters_open ON letters (receiver, state, id);
-"];
+",
+];
 
 /// Opens the database for the one who writes, and takes the steps that are missing.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {

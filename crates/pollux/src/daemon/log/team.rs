@@ -116,8 +116,7 @@ pub fn open_jobs(connection: &Connection) -> rusqlite::Result<Vec<Job>> {
 
 /// The last jobs, the newest first.
 pub fn jobs(connection: &Connection, most: usize) -> rusqlite::Result<Vec<Job>> {
-    let mut select =
-        connection.prepare_cached("SELECT job FROM jobs ORDER BY no DESC LIMIT ?1")?;
+    let mut select = connection.prepare_cached("SELECT job FROM jobs ORDER BY no DESC LIMIT ?1")?;
     jobs_of(select.query([most])?)
 }
 
@@ -150,8 +149,7 @@ pub fn write(
         .insert(params![from, to, text, job, notice, now.as_millisecond()])
 }
 
-const LETTER: &str =
-    "SELECT id, sender, receiver, text, job, state, reason, attempt, created_at, ended_at, notice FROM letters";
+const LETTER: &str = "SELECT id, sender, receiver, text, job, state, reason, attempt, created_at, ended_at, notice FROM letters";
 
 fn letter(row: &Row<'_>) -> rusqlite::Result<Letter> {
     let (state, created, ended): (String, i64, Option<i64>) =
@@ -227,23 +225,30 @@ pub fn claimed(connection: &Connection, receiver: &str) -> rusqlite::Result<Opti
     select.query_row([receiver], letter).optional()
 }
 
-/// The last letters, the oldest first: all, or those of a session or of people (none).
-pub fn letters(
-    connection: &Connection,
-    of: Option<Option<&str>>,
-    most: usize,
-) -> rusqlite::Result<Vec<Letter>> {
+/// Whose letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// Everybody's.
+    All,
+    /// Those to people.
+    People,
+    /// Those to and from a session.
+    Session(String),
+}
+
+/// The last letters, the oldest first.
+pub fn letters(connection: &Connection, of: &Whose, most: usize) -> rusqlite::Result<Vec<Letter>> {
     let whose = match of {
-        None => "",
-        Some(None) => " WHERE receiver IS NULL",
-        Some(Some(_)) => " WHERE receiver = ?2 OR sender = ?2",
+        Whose::All => "",
+        Whose::People => " WHERE receiver IS NULL",
+        Whose::Session(_) => " WHERE receiver = ?2 OR sender = ?2",
     };
     let mut select = connection.prepare_cached(&format!(
         "SELECT * FROM ({LETTER}{whose} ORDER BY id DESC LIMIT ?1) ORDER BY id"
     ))?;
-    match of.flatten() {
-        Some(session) => select.query_map(params![most, session], letter)?.collect(),
-        None => select.query_map(params![most], letter)?.collect(),
+    match of {
+        Whose::Session(session) => select.query_map(params![most, session], letter)?.collect(),
+        Whose::All | Whose::People => select.query_map(params![most], letter)?.collect(),
     }
 }
 
@@ -290,5 +295,9 @@ pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Op
            AND kind IN ('message_recorded', 'tool_ended') ORDER BY seq",
     )?;
     let told = select.query_map(params![no, begun, end], |row| row.get(0))?;
-    Ok(Some(Turn { ended: Some(reason.unwrap_or_default()), end, told: told.collect::<Result<_, _>>()? }))
+    Ok(Some(Turn {
+        ended: Some(reason.unwrap_or_default()),
+        end,
+        told: told.collect::<Result<_, _>>()?,
+    }))
 }

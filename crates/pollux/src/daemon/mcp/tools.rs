@@ -128,7 +128,8 @@ impl Server {
         context: RequestContext<RoleServer>,
     ) -> Answer {
         let caller = self.caller(&context)?;
-        let give = give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens));
+        let give =
+            give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens));
         let timeout = args.timeout.or(Some(3600));
         let cwd = args.working_directory;
         match self.teams.give(&caller, Give { timeout, cwd, ..give }).await {
@@ -137,14 +138,17 @@ impl Server {
         }
     }
 
-    #[tool(description = "Give a task to a new agent and go on; its answer comes to you as a message")]
+    #[tool(
+        description = "Give a task to a new agent and go on; its answer comes to you as a message"
+    )]
     async fn assign(
         &self,
         Parameters(args): Parameters<AssignArgs>,
         context: RequestContext<RoleServer>,
     ) -> Answer {
         let caller = self.caller(&context)?;
-        let give = give(Kind::Assign, args.agent_profile, args.message, (args.worktree, args.tokens));
+        let give =
+            give(Kind::Assign, args.agent_profile, args.message, (args.worktree, args.tokens));
         let give = Give { cwd: args.working_directory, ..give };
         Ok(match self.teams.give(&caller, give).await {
             Ok(job) => said(
@@ -251,7 +255,9 @@ impl Server {
             Err(trouble) => Err(trouble.into()),
         };
         Ok(match stopped {
-            Ok(stopped) => said(format!("Stopped: {}.", stopped.join(", ")), json!({ "stopped": stopped })),
+            Ok(stopped) => {
+                said(format!("Stopped: {}.", stopped.join(", ")), json!({ "stopped": stopped }))
+            }
             Err(error) => wrong(&error),
         })
     }
@@ -297,7 +303,12 @@ impl Server {
     }
 
     /// Waits for a job, and says every now and then that it goes on. A client that waits no longer loses nothing.
-    async fn wait(&self, job: Job, most: Duration, context: &RequestContext<RoleServer>) -> CallToolResult {
+    async fn wait(
+        &self,
+        job: Job,
+        most: Duration,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
         let end = tokio::time::Instant::now() + most;
         let waiting = self.teams.wait(&job);
         tokio::pin!(waiting);
@@ -336,7 +347,8 @@ fn give(
         cwd: None,
         timeout: None,
         budget: Budget { tokens, seconds: None },
-        worktree: worktree.map(|word| if word == "merge" { Worktree::Merge } else { Worktree::Keep }),
+        worktree: worktree
+            .map(|word| if word == "merge" { Worktree::Merge } else { Worktree::Keep }),
         keep: None,
         driver: None,
     }
@@ -349,11 +361,20 @@ fn told(job: &Job) -> CallToolResult {
         "worktree": job.result.as_ref().and_then(|result| result.worktree.as_ref()),
         "tokens": job.result.as_ref().map(|result| result.tokens) });
     let next = match job.state {
-        State::Done => return said(job.result.as_ref().map(|result| result.text.clone()).unwrap_or_default(), about),
+        State::Done => {
+            return said(
+                job.result.as_ref().map(|result| result.text.clone()).unwrap_or_default(),
+                about,
+            );
+        }
         State::Starting | State::Working => "It goes on: fetch its answer with job_result.",
-        State::Waiting => "Answer it with `answer` if you may, or tell the person; then use job_result.",
+        State::Waiting => {
+            "Answer it with `answer` if you may, or tell the person; then use job_result."
+        }
         State::Paused => "It has used up what it may take: tell the person, who can go on with it.",
-        State::TimedOut => "Its agent goes on: job_result has its answer later, or stop it with stop_agent.",
+        State::TimedOut => {
+            "Its agent goes on: job_result has its answer later, or stop it with stop_agent."
+        }
         State::Failed | State::Cancelled => "",
     };
     let mut text = format!("Job {} of {} is {}.", job.id, job.name, job.state.word());
@@ -362,7 +383,8 @@ fn told(job: &Job) -> CallToolResult {
     }
     if let Some(question) = &job.question {
         let choices: Vec<&str> = question.options.iter().map(|(id, _)| id.as_str()).collect();
-        let _written = write!(text, " It asks: {} Choices: {}.", question.about, choices.join(", "));
+        let _written =
+            write!(text, " It asks: {} Choices: {}.", question.about, choices.join(", "));
     }
     let text = format!("{text} {next}").trim_end().to_owned();
     if job.state == State::Failed {
@@ -401,8 +423,11 @@ mod tests {
 
     #[test]
     fn the_tools_that_are_offered_are_those_that_the_policy_allows() {
-        let mut offered: Vec<String> =
-            Server::tool_router().list_all().into_iter().map(|tool| tool.name.to_string()).collect();
+        let mut offered: Vec<String> = Server::tool_router()
+            .list_all()
+            .into_iter()
+            .map(|tool| tool.name.to_string())
+            .collect();
         offered.sort();
         assert_eq!(offered, OWN_TOOLS);
     }

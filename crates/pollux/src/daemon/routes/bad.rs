@@ -49,10 +49,11 @@ impl IntoResponse for Bad {
         let status = match trouble(&self.0) {
             None if turned(&self.0).is_some() => StatusCode::CONFLICT,
             Some(trouble) => match (trouble.kind, trouble.code) {
-                (_, "unknown_session" | "unknown_device" | "unknown_event" | "unknown_route"
-                    | "unknown_agent" | "unknown_job" | "unknown_profile") => {
-                    StatusCode::NOT_FOUND
-                }
+                (
+                    _,
+                    "unknown_session" | "unknown_device" | "unknown_event" | "unknown_route"
+                    | "unknown_agent" | "unknown_job" | "unknown_profile",
+                ) => StatusCode::NOT_FOUND,
                 (_, "not_allowed" | "outside_projects") => StatusCode::FORBIDDEN,
                 (_, "not_signed_in" | "wrong_code") => StatusCode::UNAUTHORIZED,
                 (_, "wrong_request") => StatusCode::BAD_REQUEST,

@@ -115,7 +115,8 @@ impl Badges {
 impl Lent {
     fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.directory.join(name);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         file.write_all(text.as_bytes())?;
         Ok(path)
     }

@@ -52,8 +52,12 @@ impl Teams {
     }
 
     fn wait_for_time(&self) -> Duration {
-        let next = lock(&self.inner.jobs).values().filter_map(|job| job::wakes_at(&rules(&job.borrow()))).min();
-        let wait = next.map(|at| Duration::try_from(at.duration_since(self.now())).unwrap_or_default());
+        let next = lock(&self.inner.jobs)
+            .values()
+            .filter_map(|job| job::wakes_at(&rules(&job.borrow())))
+            .min();
+        let wait =
+            next.map(|at| Duration::try_from(at.duration_since(self.now())).unwrap_or_default());
         wait.map_or(REST, |wait| wait.clamp(Duration::from_millis(10), REST))
     }
 
@@ -113,7 +117,8 @@ impl Teams {
                     self.becomes(&mut job, State::Done, None).await?;
                 }
                 Step::Become(state, why) => {
-                    job.question = (state == State::Waiting).then(|| result::question(&summary)).flatten();
+                    job.question =
+                        (state == State::Waiting).then(|| result::question(&summary)).flatten();
                     self.becomes(&mut job, state, why).await?;
                 }
                 Step::Pause(why) => {
@@ -127,20 +132,30 @@ impl Teams {
     }
 
     /// A job is somewhere else now: that is written down, then told.
-    async fn becomes(&self, job: &mut Job, state: State, why: Option<String>) -> anyhow::Result<()> {
+    async fn becomes(
+        &self,
+        job: &mut Job,
+        state: State,
+        why: Option<String>,
+    ) -> anyhow::Result<()> {
         job.state = state;
         job.why = why;
         if state.is_final() {
             job.ended_at = Some(self.now());
             self.put_away(job).await;
         }
-        let attended = lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
+        let attended =
+            lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
         self.keep(job).await?;
         if is_news(state) && is_written(job.kind, job.caller.is_some(), attended) {
             let text = self.told(job);
-            self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id)).await?;
+            self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
+                .await?;
         }
-        if state.is_final() && !job.inner.keep && let Some(worker) = &job.worker {
+        if state.is_final()
+            && !job.inner.keep
+            && let Some(worker) = &job.worker
+        {
             let stays = self.summary(worker).is_none_or(|it| it.status == SessionStatus::Exited);
             if !stays {
                 let id = format!("stop-{}", job.id);
@@ -152,7 +167,8 @@ impl Teams {
 
     /// What becomes of the worktree of a job that has ended.
     async fn put_away(&self, job: &mut Job) {
-        let Some(tree) = job.worker.as_deref().and_then(|worker| self.kept(worker)?.worktree) else {
+        let Some(tree) = job.worker.as_deref().and_then(|worker| self.kept(worker)?.worktree)
+        else {
             return;
         };
         let merge = job.state == State::Done && job.inner.worktree == Some(Worktree::Merge);
@@ -178,7 +194,8 @@ impl Teams {
 
     async fn take_up_job(&self, mut job: Job) -> anyhow::Result<()> {
         let Some(worker) = job.worker.clone() else {
-            let caller = job.caller.clone().map_or_else(|| Caller::Person(By::owner()), Caller::Agent);
+            let caller =
+                job.caller.clone().map_or_else(|| Caller::Person(By::owner()), Caller::Agent);
             // That it failed is written down, and its caller is told.
             if let Err(error) = self.begin(&caller, job.clone()).await {
                 let why = Some(format!("{error:#}"));
@@ -189,7 +206,8 @@ impl Teams {
         // Its log is brought up to date with its file first.
         let known = self.hub().snapshot(&worker).await?.summary;
         let (no, after) = (self.hub().feed(&worker)?.0, job.inner.after);
-        let turn = self.hub().log().read(move |connection| rows::turn(connection, no, after)).await?;
+        let turn =
+            self.hub().log().read(move |connection| rows::turn(connection, no, after)).await?;
         let well = turn.as_ref().and_then(result::ended) == Some(Ended::Well);
         let gone = self.kept(&worker).is_none_or(|kept| kept.gone);
         if well || gone || job.state == State::Paused {
@@ -248,7 +266,9 @@ impl Teams {
         }
         let why = format!("taken back by {}", caller.by(self).name);
         self.becomes(&mut job, State::Cancelled, Some(why)).await?;
-        if job.inner.keep && let Some(worker) = &job.worker {
+        if job.inner.keep
+            && let Some(worker) = &job.worker
+        {
             let id = format!("interrupt-{}", job.id);
             drop(self.command(worker, id, pollux(), Command::Interrupt).await?);
         }
@@ -265,7 +285,8 @@ impl Teams {
         if let Some(worker) = &job.worker {
             let no = self.hub().feed(worker)?.0;
             let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
-            job.budget.tokens = job.budget.tokens.map(|_| spent + more.tokens.unwrap_or(u64::MAX / 2));
+            job.budget.tokens =
+                job.budget.tokens.map(|_| spent + more.tokens.unwrap_or(u64::MAX / 2));
         }
         job.budget.seconds = more.seconds.or(job.budget.seconds);
         self.prompt(&mut job, "You may go on with your work now. Go on where you stopped.").await?;

@@ -27,7 +27,12 @@ const PERSON: [&str; 4] = ["person", "owner", "user", "the person"];
 
 impl Teams {
     /// Sends a letter. Without a receiver it goes to the one for whom the sender works.
-    pub async fn send(&self, caller: &Caller, to: Option<&str>, text: &str) -> anyhow::Result<(i64, String)> {
+    pub async fn send(
+        &self,
+        caller: &Caller,
+        to: Option<&str>,
+        text: &str,
+    ) -> anyhow::Result<(i64, String)> {
         if text.trim().is_empty() || text.len() > LONGEST {
             let message = format!("a letter has 1 to {} KB", LONGEST >> 10);
             return Err(Trouble::refused("wrong_request", message).into());
@@ -44,7 +49,9 @@ impl Teams {
         }
         if let Some(gone) = to.as_deref().and_then(|to| self.kept(to)).filter(|kept| kept.gone) {
             let message = format!("{} is gone", gone.name);
-            return Err(Trouble::refused("gone", message).hint("`pollux team` shows who there is").into());
+            return Err(Trouble::refused("gone", message)
+                .hint("`pollux team` shows who there is")
+                .into());
         }
         let name = self.name_of(to.as_deref());
         let id = self.write(own, to.as_deref(), text, About::Anything).await?;
@@ -68,7 +75,12 @@ impl Teams {
         };
         let now = self.now();
         let written = move |connection: &rusqlite::Connection| {
-            rows::write(connection, (from.as_deref(), receiver.as_deref()), (&text, job.as_deref(), notice), now)
+            rows::write(
+                connection,
+                (from.as_deref(), receiver.as_deref()),
+                (&text, job.as_deref(), notice),
+                now,
+            )
         };
         let id = self.hub().log().write(written).await?;
         if let Some(to) = to {
@@ -78,11 +90,9 @@ impl Teams {
         Ok(id)
     }
 
-    /// Letters: all, or those of one agent, or those of people.
-    pub async fn letters(&self, of: Option<Option<String>>, most: usize) -> anyhow::Result<Vec<Letter>> {
-        let read = move |connection: &rusqlite::Connection| {
-            rows::letters(connection, of.as_ref().map(Option::as_deref), most)
-        };
+    /// Letters: all, those of one agent, or those of people.
+    pub async fn letters(&self, of: rows::Whose, most: usize) -> anyhow::Result<Vec<Letter>> {
+        let read = move |connection: &rusqlite::Connection| rows::letters(connection, &of, most);
         self.hub().log().read(read).await
     }
 
@@ -146,7 +156,8 @@ impl Teams {
         let claim = move |connection: &rusqlite::Connection| rows::claim(connection, &to);
         let Some(letter) = self.hub().log().write(claim).await? else { return Ok(false) };
         let text = self.as_prompt(&letter);
-        let reply = self.command(session, letter.command(), pollux(), Command::Prompt { text }).await?;
+        let reply =
+            self.command(session, letter.command(), pollux(), Command::Prompt { text }).await?;
         if is_done(&reply) {
             return Ok(true);
         }
@@ -155,11 +166,17 @@ impl Teams {
     }
 
     /// Looks what became of a letter that was handed over. False while that is open.
-    async fn settled(&self, session: &str, receiver: Receiver, letter: &Letter) -> anyhow::Result<bool> {
+    async fn settled(
+        &self,
+        session: &str,
+        receiver: Receiver,
+        letter: &Letter,
+    ) -> anyhow::Result<bool> {
         let command = letter.command();
         let no = self.hub().feed(session)?.0;
         let id = command.clone();
-        let taken = self.hub().log().read(move |connection| rows::has_command(connection, no, &id)).await?;
+        let taken =
+            self.hub().log().read(move |connection| rows::has_command(connection, no, &id)).await?;
         let summary = self.summary(session);
         let lies = summary.is_some_and(|summary| {
             let own = |queued: &pollux_agent::session::Queued| queued.id == command;
@@ -167,8 +184,13 @@ impl Teams {
         });
         match fate(receiver, taken, lies) {
             Fate::Open => return Ok(false),
-            Fate::Delivered => self.settle(letter, (State::Claimed, State::Delivered), None).await?,
-            Fate::Lost => self.bury(letter, State::Claimed, "its receiver is gone, and had not read it").await?,
+            Fate::Delivered => {
+                self.settle(letter, (State::Claimed, State::Delivered), None).await?
+            }
+            Fate::Lost => {
+                self.bury(letter, State::Claimed, "its receiver is gone, and had not read it")
+                    .await?
+            }
             Fate::Returned => {
                 if lies {
                     let id = format!("back-{}", uuid::Uuid::new_v4());
@@ -202,7 +224,8 @@ impl Teams {
             letter.from.as_deref().is_some_and(|from| self.kept(from).is_none_or(|kept| kept.gone));
         if !sender_is_gone && !letter.notice {
             let to = self.name_of(letter.to.as_deref());
-            let text = format!("[Not delivered] Your message to {to}: {why}. It was:\n\n{}", letter.text);
+            let text =
+                format!("[Not delivered] Your message to {to}: {why}. It was:\n\n{}", letter.text);
             self.write(letter.to.as_deref(), letter.from.as_deref(), &text, About::Letter).await?;
         }
         Ok(())

@@ -61,13 +61,17 @@ pub(super) fn question(summary: &Summary) -> Option<Asked> {
     let question: Value = serde_json::from_str(question.get()).ok()?;
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let about = ["command", "path", "title"].iter().map(|field| word(&question["meaning"][field]));
-    let about = about.filter(|about| !about.is_empty()).fold(word(&question["text"]), |text, about| {
-        if text.contains(&about) { text } else { format!("{text}: {about}") }
-    });
+    let about =
+        about.filter(|about| !about.is_empty()).fold(word(&question["text"]), |text, about| {
+            if text.contains(&about) { text } else { format!("{text}: {about}") }
+        });
     let options = question["options"].as_array().cloned().unwrap_or_default();
     Some(Asked {
         id: word(&question["id"]),
         about,
-        options: options.iter().map(|option| (word(&option["id"]), word(&option["label"]))).collect(),
+        options: options
+            .iter()
+            .map(|option| (word(&option["id"]), word(&option["label"])))
+            .collect(),
     })
 }

@@ -55,8 +55,18 @@ pub(super) async fn put_away(tree: &Tree, name: &str, merge: bool) -> anyhow::Re
     }
     let merged = git(
         &tree.of,
-        &["-c", "user.name=pollux", "-c", "user.email=pollux@localhost", "merge", "--no-ff", "--quiet", "-m",
-            &format!("Merge the work of {name}"), &tree.branch],
+        &[
+            "-c",
+            "user.name=pollux",
+            "-c",
+            "user.email=pollux@localhost",
+            "merge",
+            "--no-ff",
+            "--quiet",
+            "-m",
+            &format!("Merge the work of {name}"),
+            &tree.branch,
+        ],
     )
     .await;
     if let Err(error) = merged {
@@ -72,7 +82,10 @@ pub(super) async fn put_away(tree: &Tree, name: &str, merge: bool) -> anyhow::Re
     Ok("its work was merged".into())
 }
 
-#[expect(clippy::disallowed_methods, reason = "it has a directory and a group, and is killed on drop")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it has a directory and a group, and is killed on drop"
+)]
 async fn git(cwd: &Path, args: &[&str]) -> anyhow::Result<String> {
     let mut command = tokio::process::Command::new("git");
     command.args(args).current_dir(cwd).stdin(Stdio::null()).process_group(0).kill_on_drop(true);

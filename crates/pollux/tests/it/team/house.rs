@@ -48,7 +48,8 @@ impl Team {
     pub(crate) async fn close(self) {
         let Self { house, stage, before } = self;
         let directory = house.close().await;
-        let lent: Vec<_> = std::fs::read_dir(directory.path().join("daemon/lent")).unwrap().collect();
+        let lent: Vec<_> =
+            std::fs::read_dir(directory.path().join("daemon/lent")).unwrap().collect();
         assert!(lent.is_empty(), "what was lent was given back: {lent:?}");
         assert_eq!(users_files(&stage), before, "the user's files are as they were");
         stage.close().await;
@@ -61,7 +62,13 @@ impl Team {
         summary["id"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) async fn give(&self, kind: &str, profile: &str, message: &str, more: Value) -> Value {
+    pub(crate) async fn give(
+        &self,
+        kind: &str,
+        profile: &str,
+        message: &str,
+        more: Value,
+    ) -> Value {
         let mut body = json!({ "kind": kind, "profile": profile, "message": message,
             "cwd": self.stage.workspace() });
         for (name, value) in more.as_object().unwrap() {
@@ -83,7 +90,12 @@ impl Team {
         }
     }
 
-    pub(crate) async fn wait_for(&self, label: &str, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn wait_for(
+        &self,
+        label: &str,
+        path: &str,
+        fits: impl Fn(&Value) -> bool,
+    ) -> Value {
         pollux_e2e::wait_for(label, LONGEST, async || {
             let value = self.house.get(path).await;
             if fits(&value) { Ok(value) } else { Err(value) }
@@ -108,8 +120,10 @@ impl Team {
         let text = |recorded: &Value| {
             let content = &recorded["message"]["content"];
             let blocks = content.as_array().cloned().unwrap_or_default();
-            let texts: Vec<String> =
-                blocks.iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect();
+            let texts: Vec<String> = blocks
+                .iter()
+                .filter_map(|block| block["text"].as_str().map(str::to_owned))
+                .collect();
             content.as_str().map_or_else(|| texts.join(" "), str::to_owned)
         };
         said.map(|recorded| {
@@ -121,7 +135,8 @@ impl Team {
 
     pub(crate) async fn stop(&self, agent: &str) {
         let path = format!("/api/v1/team/{agent}/stop");
-        let response = self.house.request(Method::POST, &path).json(&json!({})).send().await.unwrap();
+        let response =
+            self.house.request(Method::POST, &path).json(&json!({})).send().await.unwrap();
         assert!(response.status().is_success(), "{}", response.text().await.unwrap());
     }
 }
@@ -133,17 +148,22 @@ fn settled(stage: &Stage) {
         general.retain(|name, _| !name.starts_with("disable"));
     }
     let text = serde_json::to_string_pretty(&settings).unwrap();
-    std::fs::write(stage.home().gemini().join("settings.json"), format!("// mine\n{text}\n")).unwrap();
+    std::fs::write(stage.home().gemini().join("settings.json"), format!("// mine\n{text}\n"))
+        .unwrap();
 }
 
 /// The files of the CLI that are the user's: all but what it writes by itself while it runs.
 fn users_files(stage: &Stage) -> Vec<(String, Vec<u8>)> {
     let gemini = stage.home().path().join(".gemini");
-    let names = ["settings.json", "GEMINI.md", "trustedFolders.json", "policies", "extensions", "skills"];
+    let names =
+        ["settings.json", "GEMINI.md", "trustedFolders.json", "policies", "extensions", "skills"];
     let mut all = Vec::new();
     for name in names {
         let path = gemini.join(name);
-        all.push((name.to_owned(), std::fs::read(&path).unwrap_or_else(|_| vec![u8::from(path.exists())])));
+        all.push((
+            name.to_owned(),
+            std::fs::read(&path).unwrap_or_else(|_| vec![u8::from(path.exists())]),
+        ));
     }
     for entry in std::fs::read_dir(stage.workspace()).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

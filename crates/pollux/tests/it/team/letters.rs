@@ -75,12 +75,17 @@ async fn messages_go_both_ways_between_a_person_and_an_agent_and_dead_ones_are_t
     let path = format!("/api/v1/letters?of={agent}");
     team.wait_for("it is delivered", &path, |all| {
         let letters = all["letters"].as_array().unwrap();
-        letters.iter().any(|letter| letter["text"] == "it is blue" && letter["state"] == "delivered")
+        letters
+            .iter()
+            .any(|letter| letter["text"] == "it is blue" && letter["state"] == "delivered")
     })
     .await;
     team.status(&agent, "idle").await;
     let said = team.said(&agent).await;
-    assert!(said.iter().any(|(_, text)| text == "[Message from the person]\n\nit is blue"), "{said:?}");
+    assert!(
+        said.iter().any(|(_, text)| text == "[Message from the person]\n\nit is blue"),
+        "{said:?}"
+    );
     team.stop(&agent).await;
     team.status(&agent, "exited").await;
     team.wait_for("it is gone", "/api/v1/team", |all| all["members"][0]["gone"] == true).await;
