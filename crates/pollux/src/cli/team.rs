@@ -38,7 +38,7 @@ pub(super) fn run(command: Team, config: &Config) -> anyhow::Result<ExitCode> {
             Team::Jobs(command) => command.run(config).await,
             Team::Team(command) => command.run(config).await,
             Team::Shutdown(command) => command.run(config).await,
-            Team::Mcp(command) => command.run(config).await,
+            Team::Mcp(mcp::Mcp {}) => mcp::run(config).await,
             Team::Profiles(command) => profiles::run(command, config),
         }
     })

@@ -134,6 +134,7 @@ mod tests {
 
     /// A receiver, as the daemon's log and its agent have it: the log survives, the rest does not.
     #[derive(Default)]
+    #[expect(clippy::struct_excessive_bools, reason = "each is true or not by itself")]
     struct World {
         letters: Vec<(State, u32)>,
         /// The command that the session has taken, and not begun.

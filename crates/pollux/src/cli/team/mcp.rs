@@ -18,12 +18,10 @@ const LONGEST_HEAD: usize = 8 << 10;
 #[command(after_help = "Example, for Claude Code: claude mcp add pollux -- pollux mcp")]
 pub(crate) struct Mcp {}
 
-impl Mcp {
-    pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        let _daemon = Client::connect(config).await?;
-        let own = McpConfig::read().context("there is no home")?;
-        tokio::task::spawn_blocking(move || carry(&own)).await?
-    }
+pub(super) async fn run(config: &Config) -> anyhow::Result<ExitCode> {
+    let _daemon = Client::connect(config).await?;
+    let own = McpConfig::read().context("there is no home")?;
+    tokio::task::spawn_blocking(move || carry(&own)).await?
 }
 
 /// The quick way, where a daemon runs: nothing is parsed, nothing is set up. None where it is not this command, or

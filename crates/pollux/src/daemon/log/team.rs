@@ -225,23 +225,30 @@ pub fn claimed(connection: &Connection, receiver: &str) -> rusqlite::Result<Opti
     select.query_row([receiver], letter).optional()
 }
 
-/// The last letters, the oldest first: all, or those of a session or of people (none).
-pub fn letters(
-    connection: &Connection,
-    of: Option<Option<&str>>,
-    most: usize,
-) -> rusqlite::Result<Vec<Letter>> {
+/// Whose letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// Everybody's.
+    All,
+    /// Those to people.
+    People,
+    /// Those to and from a session.
+    Session(String),
+}
+
+/// The last letters, the oldest first.
+pub fn letters(connection: &Connection, of: &Whose, most: usize) -> rusqlite::Result<Vec<Letter>> {
     let whose = match of {
-        None => "",
-        Some(None) => " WHERE receiver IS NULL",
-        Some(Some(_)) => " WHERE receiver = ?2 OR sender = ?2",
+        Whose::All => "",
+        Whose::People => " WHERE receiver IS NULL",
+        Whose::Session(_) => " WHERE receiver = ?2 OR sender = ?2",
     };
     let mut select = connection.prepare_cached(&format!(
         "SELECT * FROM ({LETTER}{whose} ORDER BY id DESC LIMIT ?1) ORDER BY id"
     ))?;
-    match of.flatten() {
-        Some(session) => select.query_map(params![most, session], letter)?.collect(),
-        None => select.query_map(params![most], letter)?.collect(),
+    match of {
+        Whose::Session(session) => select.query_map(params![most, session], letter)?.collect(),
+        Whose::All | Whose::People => select.query_map(params![most], letter)?.collect(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{Api, Bad, need};
 use crate::api::team::{Give, Job, Jobs, Launch, Letters, More, Teams, Write};
 use crate::api::{Problem, Scope, Summary};
 use crate::daemon::door::Guest;
+use crate::daemon::log::team as rows;
 use crate::daemon::team::Caller;
 use crate::trouble::Trouble;
 use axum::extract::{Extension, Path, Query, State};
@@ -209,9 +210,9 @@ pub(super) async fn letters(
 ) -> Result<Json<Letters>, Bad> {
     need(&guest, Scope::View)?;
     let of = match (whose.all, whose.of) {
-        (true, _) => None,
-        (false, None) => Some(None),
-        (false, Some(agent)) => Some(Some(api.teams.find(&caller(&guest), &agent)?)),
+        (true, _) => rows::Whose::All,
+        (false, None) => rows::Whose::People,
+        (false, Some(agent)) => rows::Whose::Session(api.teams.find(&caller(&guest), &agent)?),
     };
     Ok(Json(Letters { letters: api.teams.letters(of, MOST).await? }))
 }

@@ -232,7 +232,7 @@ impl Teams {
         job.inner.after = self.hub().feed(&worker)?.1.head().0;
         job.inner.prompts += 1;
         job.inner.since = Some(self.now());
-        let command = Command::Prompt { text: text.to_owned(), images: Vec::new() };
+        let command = Command::prompt(text);
         match self.command(&worker, prompt_id(job), pollux(), command).await? {
             Reply::Done(_) => Ok(()),
             Reply::Refused(refusal) => Err(Trouble::refused("refused", refusal.message).into()),

@@ -90,15 +90,9 @@ impl Teams {
         Ok(id)
     }
 
-    /// Letters: all, or those of one agent, or those of people.
-    pub async fn letters(
-        &self,
-        of: Option<Option<String>>,
-        most: usize,
-    ) -> anyhow::Result<Vec<Letter>> {
-        let read = move |connection: &rusqlite::Connection| {
-            rows::letters(connection, of.as_ref().map(Option::as_deref), most)
-        };
+    /// Letters: all, those of one agent, or those of people.
+    pub async fn letters(&self, of: rows::Whose, most: usize) -> anyhow::Result<Vec<Letter>> {
+        let read = move |connection: &rusqlite::Connection| rows::letters(connection, &of, most);
         self.hub().log().read(read).await
     }
 
@@ -162,14 +156,8 @@ impl Teams {
         let claim = move |connection: &rusqlite::Connection| rows::claim(connection, &to);
         let Some(letter) = self.hub().log().write(claim).await? else { return Ok(false) };
         let text = self.as_prompt(&letter);
-        let reply = self
-            .command(
-                session,
-                letter.command(),
-                pollux(),
-                Command::Prompt { text, images: Vec::new() },
-            )
-            .await?;
+        let prompt = Command::prompt(text);
+        let reply = self.command(session, letter.command(), pollux(), prompt).await?;
         if is_done(&reply) {
             return Ok(true);
         }
