@@ -25,7 +25,7 @@ fn findings(command: &mut Command) -> Vec<Value> {
 
 fn health(findings: &[Value], what: &str) -> (String, String) {
     let found = findings.iter().find(|finding| finding["what"] == what);
-    let found = found.unwrap_or_else(|| panic!("nothing of {what} in {findings:?}"));
+    let found = found.ok_or_else(|| format!("nothing of {what} in {findings:?}")).unwrap();
     let text = |name: &str| found[name].as_str().unwrap_or_default().to_owned();
     (text("health"), text("found") + " / " + &text("hint"))
 }

@@ -113,7 +113,7 @@ fn clean_texts(value: &mut Value) {
                 if let Value::String(text) = value {
                     let named = format!("{name}: ");
                     let clean = redact(&format!("{named}{text}"));
-                    *text = clean.strip_prefix(&named).unwrap_or("[redacted]").to_owned();
+                    clean.strip_prefix(&named).unwrap_or("[redacted]").clone_into(text);
                 }
             }
         }
