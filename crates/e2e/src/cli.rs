@@ -94,7 +94,7 @@ pub fn package(folder: &str, name: &str, version: &str) -> anyhow::Result<PathBu
     Ok(home)
 }
 
-/// A package of PyPI, installed if need be: the directory to put into `PYTHONPATH`. None on a machine without Python, unless
+/// A package of Python's registry, installed if need be: the directory to put into `PYTHONPATH`. None on a machine without Python, unless
 /// this is CI.
 pub fn python_package(folder: &str, name: &str, version: &str) -> anyhow::Result<Option<PathBuf>> {
     let all = place::target().join(folder);

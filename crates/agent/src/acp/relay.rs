@@ -11,6 +11,7 @@ mod history;
 use super::dialect::{Dialect, Said};
 use crate::model::{Block, Event, EventKind, Message, Mode, Source, Status, Usage};
 use serde_json::{Value, json};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -141,21 +142,7 @@ impl Relay {
         for block in message.blocks() {
             match block {
                 Block::ToolUse { id, name, input } => {
-                    let id = id.to_string();
-                    let input = input.to_value();
-                    if name == "TodoWrite" {
-                        told.extend(self.planned(&input));
-                    } else if self.calls.contains_key(&id) {
-                        told.push(json!({
-                            "sessionUpdate": "tool_call_update",
-                            "toolCallId": id,
-                            "rawInput": input,
-                        }));
-                    } else {
-                        let call = json!({ "title": name, "rawInput": input, "kind": "other" });
-                        told.push(begun(&call, &id));
-                        self.calls.insert(id, false);
-                    }
+                    told.extend(self.called(id.to_string(), name, &input.to_value()));
                 }
                 Block::ToolResult { tool_use_id, status, .. } => {
                     told.extend(self.end(&tool_use_id.to_str(), *status));
@@ -164,6 +151,26 @@ impl Relay {
             }
         }
         told
+    }
+
+    /// A call with its arguments. A list of things to do is a plan.
+    fn called(&mut self, id: String, name: &str, input: &Value) -> Option<Value> {
+        if name == "TodoWrite" {
+            return self.planned(input);
+        }
+        match self.calls.entry(id) {
+            Entry::Occupied(call) => Some(json!({
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": call.key(),
+                "rawInput": input,
+            })),
+            Entry::Vacant(call) => {
+                let known = json!({ "title": name, "rawInput": input, "kind": "other" });
+                let begun = begun(&known, call.key());
+                call.insert(false);
+                Some(begun)
+            }
+        }
     }
 
     fn planned(&mut self, input: &Value) -> Option<Value> {

@@ -10,7 +10,7 @@
 //! ```
 
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// One line of whoever drives us.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +89,7 @@ pub struct Start {
     /// What is added to the system prompt.
     pub append: Option<String>,
     /// The hooks that it wants to be called at, by the name of the event.
-    pub hooks: HashMap<String, Vec<Hook>>,
+    pub hooks: BTreeMap<String, Vec<Hook>>,
     /// The MCP servers that live in its own process.
     pub servers: Vec<String>,
     /// What it brings along that is not known here, by name.

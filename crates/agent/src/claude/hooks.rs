@@ -3,7 +3,7 @@
 use super::control::Hook;
 use super::permission::Use;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The events that have a counterpart.
 pub const EVENTS: [&str; 5] =
@@ -12,7 +12,7 @@ pub const EVENTS: [&str; 5] =
 /// The hooks of a caller.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
-    by_event: HashMap<String, Vec<Hook>>,
+    by_event: BTreeMap<String, Vec<Hook>>,
     session_id: String,
     cwd: String,
 }
@@ -34,12 +34,12 @@ pub enum Said {
 
 impl Hooks {
     /// The hooks of a session.
-    pub fn new(by_event: HashMap<String, Vec<Hook>>, session_id: &str, cwd: &str) -> Self {
+    pub fn new(by_event: BTreeMap<String, Vec<Hook>>, session_id: &str, cwd: &str) -> Self {
         Self { by_event, session_id: session_id.to_owned(), cwd: cwd.to_owned() }
     }
 
     /// The first event that has no counterpart, if there is one.
-    pub fn unknown(by_event: &HashMap<String, Vec<Hook>>) -> Option<&str> {
+    pub fn unknown(by_event: &BTreeMap<String, Vec<Hook>>) -> Option<&str> {
         let given = by_event.iter().filter(|(_, hooks)| !hooks.is_empty());
         let mut unknown: Vec<&str> = given.map(|(event, _)| event.as_str()).collect();
         unknown.retain(|event| !EVENTS.contains(event));
@@ -138,7 +138,7 @@ mod tests {
     use super::{Hooks, Said, fits, said};
     use crate::claude::control::Hook;
     use serde_json::json;
-    use std::collections::HashMap;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_no_of_one_hook_is_the_no_of_all() {
@@ -159,7 +159,7 @@ mod tests {
                 && fits(Some("mcp__.*"), "mcp__a__b")
         );
         assert!(!fits(Some("Edit|Write"), "Bash") && !fits(Some("Bash"), "BashOutput"));
-        let hooks = HashMap::from([("Stop".to_owned(), vec![Hook::default()])]);
+        let hooks = BTreeMap::from([("Stop".to_owned(), vec![Hook::default()])]);
         assert_eq!(Hooks::unknown(&hooks), Some("Stop"));
     }
 }

@@ -3,6 +3,7 @@
 use super::run::{Place, program, stderr, stdout};
 use pollux_e2e::{cycles, package, repository};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fs;
 
 /// The version of the protocol's own SDK.
@@ -20,7 +21,7 @@ impl Heard {
 
     fn answer(&self, step: &str) -> &Value {
         let found = self.at("answer").into_iter().find(|line| line["step"] == step);
-        &found.unwrap_or_else(|| panic!("{step}: {:#?}", self.0))["answer"]
+        &found.ok_or_else(|| format!("{step}: {:#?}", self.0)).unwrap()["answer"]
     }
 
     fn updates(&self, kind: &str) -> Vec<&Value> {
@@ -159,31 +160,46 @@ fn sessions_are_listed_loaded_resumed_forked_and_closed_and_none_is_lost() {
     let first = edit(&place, "greeting", &json!({ "steps": new }), &[]);
     let id = first.answer("new")["sessionId"].as_str().unwrap().to_owned();
     assert_eq!(*first.answer("close"), json!({}));
-    let of = |id: &str| json!({ "sessionId": id, "cwd": cwd, "mcpServers": [] });
-    for cycle in 0..cycles() {
-        let steps = json!([
-            ["list", { "cwd": cwd }],
-            ["load", of(&id), "l"],
-            ["prompt", { "sessionId": "$l", "prompt": text("hello again") }],
-            ["close", { "sessionId": "$l" }],
-            ["fork", of(&id), "f"],
-            ["prompt", { "sessionId": "$f", "prompt": text("hello fork") }],
-            ["close", { "sessionId": "$f" }],
-            ["resume", of(&id), "r"],
-            ["close", { "sessionId": "$r" }],
+    let of = json!({ "sessionId": id, "cwd": cwd, "mcpServers": [] });
+    let mut steps = Vec::new();
+    for _ in 0..cycles() {
+        steps.extend([
+            json!(["list", { "cwd": cwd }]),
+            json!(["load", of, "l"]),
+            json!(["prompt", { "sessionId": "$l", "prompt": text("hello again") }]),
+            json!(["close", { "sessionId": "$l" }]),
+            json!(["fork", of, "f"]),
+            json!(["close", { "sessionId": "$f" }]),
         ]);
-        let heard = edit(&place, "greeting", &json!({ "steps": steps }), &[]);
-        assert!(heard.at("error").is_empty(), "{:#?}", heard.at("error"));
-        let listed = heard.answer("list")["sessions"].as_array().unwrap();
-        assert_eq!(listed.len(), cycle + 1, "one more in each cycle: the fork\n{listed:#?}");
-        assert!(listed.iter().all(|it| it["cwd"] == json!(cwd) && it["updatedAt"].is_string()));
-        // The history comes from the session's own file: what people said, once each.
-        let said = heard.words("user_message_chunk");
-        assert_eq!(said.matches("hello").count(), cycle + 1, "{said}");
-        assert_eq!(heard.at("answer").iter().filter(|it| it["step"] == "prompt").count(), 2);
-        let fork = heard.answer("fork")["sessionId"].as_str().unwrap();
-        assert_ne!(fork, id);
     }
+    steps.extend([
+        json!(["prompt", { "sessionId": "$f", "prompt": text("hello") }]),
+        json!(["resume", of, "r"]),
+        json!(["close", { "sessionId": "$r" }]),
+        json!(["list", { "cwd": cwd }]),
+        json!(["load", of, "l"]),
+    ]);
+    let heard = edit(&place, "greeting", &json!({ "steps": steps }), &[]);
+    let errors = heard.at("error");
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert_eq!(errors[0]["step"], "prompt", "a session that was closed takes no prompt");
+    let answers = |step: &str| -> Vec<&Value> {
+        let all = heard.at("answer").into_iter().filter(|line| line["step"] == step);
+        all.map(|line| &line["answer"]).collect()
+    };
+    // One more in each cycle: the fork. None is ever lost.
+    for (cycle, listed) in answers("list").iter().enumerate() {
+        let listed = listed["sessions"].as_array().unwrap();
+        assert_eq!(listed.len(), cycle + 1, "{listed:#?}");
+        assert!(listed.iter().all(|it| it["cwd"] == json!(cwd) && it["updatedAt"].is_string()));
+    }
+    let forks: HashSet<&str> =
+        answers("fork").iter().filter_map(|it| it["sessionId"].as_str()).collect();
+    assert!(forks.len() == cycles() && !forks.contains(id.as_str()));
+    // The history comes from the session's own file: at the last load, what was said in every cycle, once.
+    let last = heard.0.iter().rposition(|line| line["step"] == "resume").unwrap();
+    let said = Heard(heard.0[last..].to_vec()).words("user_message_chunk");
+    assert_eq!(said.matches("hello again").count(), cycles(), "{said}");
 }
 
 #[test]

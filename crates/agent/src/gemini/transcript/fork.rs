@@ -116,7 +116,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
         let name = copy.file.file_name().unwrap().to_str().unwrap();
         assert!(
-            name.starts_with("session-2026-11-15T17-55-") && name.contains(&copy.id[..8]),
+            name.starts_with("session-2026-11-15T17-55-")
+                && name.contains(copy.id.get(..8).unwrap()),
             "{name}"
         );
         // The old format is one object.

@@ -239,9 +239,9 @@ impl Agents {
         let cursor = (next < all.len()).then(|| next.to_string());
         json!({ "sessions": page, "nextCursor": cursor })
     }
+}
 
-    /// How much a model can hold.
-    pub(super) fn window(&self, model: Option<&str>) -> u64 {
-        model.and_then(context_window).unwrap_or(CONTEXT_WINDOW)
-    }
+/// How much a model can hold.
+pub(super) fn window(model: Option<&str>) -> u64 {
+    model.and_then(context_window).unwrap_or(CONTEXT_WINDOW)
 }

@@ -1,6 +1,6 @@
 //! One session, while it is open: its events go to the editor, its questions are asked there.
 
-use super::agents::{Agents, Held};
+use super::agents::{Agents, Held, window};
 use super::lines::{Desk, Wrong, answer};
 use crate::report;
 use pollux_agent::acp::{Control, relay};
@@ -171,7 +171,7 @@ impl Open {
         let last = outcome.messages.iter().rev().find_map(|message| message.usage);
         if let Some(last) = last.filter(|usage| *usage != Usage::default()) {
             let model = outcome.model.as_ref().map(ToString::to_string);
-            let size = self.agents.window(model.as_deref().or(self.model.as_deref()));
+            let size = window(model.as_deref().or(self.model.as_deref()));
             super::lines::update(&self.id, &relay::used(last, size))?;
         }
         let Some(id) = lock(&self.awaited).prompt.take() else { return Ok(()) };
