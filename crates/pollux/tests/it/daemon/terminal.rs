@@ -267,29 +267,3 @@ async fn a_second_turn_in_a_terminal_waits_for_the_first_one() {
     house.command(&id, "s1", json!({ "type": "stop" })).await;
     house.close().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_headless_is_gone_on_with_in_a_terminal() {
-    let desk = Desk::new().await;
-    let house = House::on(&desk.0).await;
-    let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "headless" })).await;
-    let (mut socket, _) = joined(&house, &id).await;
-    let talk = |text: &str| json!({ "type": "prompt", "text": text });
-    house.command(&id, "c1", talk("talk of one thing")).await;
-    turn(&mut socket).await;
-    house.command(&id, "s1", json!({ "type": "stop" })).await;
-    socket.until(|frame| frame["session"]["status"] == "exited").await;
-    let again = json!({ "cwd": desk.0.workspace(), "resume": id, "driver": "terminal" });
-    assert_eq!(house.begin(again).await, id);
-    // A session that was made in this minute is gone on with in the next.
-    socket.until(is_idle).await;
-    house.command(&id, "c2", talk("talk of another")).await;
-    turn(&mut socket).await;
-    let page = house.get(&format!("/api/v1/sessions/{id}/messages")).await.to_string();
-    for text in ["talk of one thing", "talk of another"] {
-        assert_eq!(page.matches(text).count(), 1, "{text}: {page}");
-    }
-    house.command(&id, "s2", json!({ "type": "stop" })).await;
-    socket.until(|frame| frame["session"]["status"] == "exited").await;
-    house.close().await;
-}
