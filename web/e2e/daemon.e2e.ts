@@ -96,7 +96,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: "Deny and send" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await ready().waitFor();
-    await talk().locator(".card", { hasText: "touch approved.txt" }).getByText("cancelled").waitFor();
+    await talk().locator(".card", { hasText: "touch approved.txt" }).locator(".cancelled").waitFor();
     await shot(page, "real-denied");
   });
 
@@ -199,12 +199,15 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: "Share a link to read it" }).click();
     await page.getByRole("button", { name: "Make a link" }).click();
     const link = await page.locator(".share-url code").innerText();
+    await page.getByRole("button", { name: "Close" }).click();
     const stranger = await browser.newContext(PHONE);
     const { page: other, faults: found } = await open(stranger);
     stranger.setDefaultTimeout(90_000);
     await other.goto(`${house.address}/${link.slice(link.indexOf("#"))}`);
     await other.getByText("so that it can be watched.").first().waitFor();
     await shot(other, "real-shared");
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("button", { name: "Share a link to read it" }).click();
     await page.getByRole("button", { name: "Take all links back" }).click();
     await page.getByText("All links to this session are taken back").waitFor();
     await page.getByRole("button", { name: "Close" }).click();

@@ -108,7 +108,7 @@ fn clean_texts(value: &mut Value) {
         Value::String(text) => *text = redact(text),
         Value::Array(values) => values.iter_mut().for_each(clean_texts),
         Value::Object(fields) => {
-            for (name, value) in fields.iter_mut() {
+            for (name, value) in fields {
                 clean_texts(value);
                 if let Value::String(text) = value {
                     let named = format!("{name}: ");
