@@ -51,7 +51,7 @@ fn an_editor_hears_of_every_call_from_its_beginning() {
                     assert!(update["title"].is_string());
                 }
                 Some("tool_call_update") => {
-                    assert!(begun.contains_key(&id), "{scenario}: {update}")
+                    assert!(begun.contains_key(&id), "{scenario}: {update}");
                 }
                 _ => {}
             }

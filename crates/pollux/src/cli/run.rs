@@ -136,14 +136,21 @@ async fn drive(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
     let mut output = Output::new(args.output, &cwd, args.mode);
     let prompt = first_prompt(&args)?;
     let outcome = match agent(&args, config).await? {
+        // Each of its turns is told to its end.
         Ok((Via::Acp, cli)) => acp::drive(here, prompt, cli, &mut output).await?,
         Ok((Via::Headless, cli)) => {
-            headless(here, prompt.unwrap_or_default(), cli, &mut output).await?
+            let prompt = prompt.unwrap_or_default();
+            told(headless(here, prompt, cli, &mut output).await?, &mut output)?
         }
-        Err(failure) => not_started(failure),
+        Err(failure) => told(not_started(failure), &mut output)?,
     };
-    output.end(&outcome)?;
     Ok(exit(&outcome))
+}
+
+/// Tells how a run ended.
+fn told(outcome: Outcome, output: &mut Output) -> anyhow::Result<Outcome> {
+    output.end(&outcome)?;
+    Ok(outcome)
 }
 
 /// What is asked for, where, and in which environment.

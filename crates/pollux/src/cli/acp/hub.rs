@@ -122,7 +122,9 @@ impl Hub {
 impl Channel {
     fn tell(&mut self, id: &str, updates: Vec<Value>) {
         if self.known {
-            updates.iter().for_each(|it| tell(id, it));
+            for update in &updates {
+                tell(id, update);
+            }
         } else {
             self.early.extend(updates);
         }

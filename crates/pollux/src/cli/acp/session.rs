@@ -45,7 +45,7 @@ pub(super) struct Open {
     /// Questions that the editor was asked.
     asked: JoinSet<(String, Value)>,
     /// Those that nobody has answered yet.
-    open: HashSet<String>,
+    unanswered: HashSet<String>,
     model: Option<String>,
 }
 
@@ -53,8 +53,8 @@ impl Open {
     pub(super) fn new(held: Held, agents: Agents, desk: Desk, awaited: Shared) -> Self {
         let control = held.control();
         let (id, model) = (held.opened().session_id.clone(), held.opened().model.clone());
-        let (asked, open) = (JoinSet::new(), HashSet::new());
-        Self { held, id, agents, desk, control, awaited, asked, open, model }
+        let (asked, unanswered) = (JoinSet::new(), HashSet::new());
+        Self { held, id, agents, desk, control, awaited, asked, unanswered, model }
     }
 
     /// Works until the agent is gone or the session is closed. Gives its id.
@@ -94,7 +94,7 @@ impl Open {
         match &event.kind {
             EventKind::Asked(question) => self.asked(&question.id.to_str())?,
             EventKind::Answered { question_id, .. } => {
-                self.open.remove(question_id.to_str().as_ref());
+                self.unanswered.remove(question_id.to_str().as_ref());
             }
             EventKind::Notice { level: Level::Error, text } if event.source == Source::Acp => {
                 let change = first(&mut lock(&self.awaited).changes);
@@ -110,7 +110,7 @@ impl Open {
         match &event.kind {
             EventKind::SessionChanged(change) => {
                 let model = change.model.as_ref().map(ToString::to_string);
-                self.changed(change.mode, model)
+                self.changed(change.mode, model.as_ref())
             }
             EventKind::TurnEnded { stop_reason, error, .. } => {
                 self.stopped(*stop_reason, error.as_deref())
@@ -124,14 +124,14 @@ impl Open {
         let Some(params) = self.agents.hub.question(&self.id) else { return Ok(()) };
         let answer = self.desk.ask("session/request_permission", &params)?;
         let question = question.to_owned();
-        self.open.insert(question.clone());
+        self.unanswered.insert(question.clone());
         self.asked.spawn(async move { (question, answer.await.unwrap_or_default()) });
         Ok(())
     }
 
     async fn answered(&mut self, question: &str, answer: &Value) {
         // Somebody else may have been first.
-        if !self.open.remove(question) {
+        if !self.unanswered.remove(question) {
             return;
         }
         let chosen = answer["outcome"]["optionId"].as_str();
@@ -142,13 +142,13 @@ impl Open {
         }
     }
 
-    fn changed(&mut self, mode: Option<Mode>, model: Option<String>) -> anyhow::Result<()> {
+    fn changed(&mut self, mode: Option<Mode>, model: Option<&String>) -> anyhow::Result<()> {
         if model.is_some() {
-            self.model.clone_from(&model);
+            self.model = model.cloned();
         }
         let is_now = |to: &To| match to {
             To::Mode(wanted) => mode == Some(*wanted),
-            To::Model(wanted, _) => model.as_ref() == Some(wanted),
+            To::Model(wanted, _) => model == Some(wanted),
         };
         let mut awaited = lock(&self.awaited);
         awaited.mode = mode.or(awaited.mode);

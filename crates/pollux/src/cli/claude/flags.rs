@@ -255,17 +255,22 @@ impl Flag {
     }
 }
 
+/// One line of a table.
+fn row(what: &str, does: &str, note: &str) -> String {
+    format!("| {what} | {does} | {note} |\n")
+}
+
 /// The tables of the docs.
 pub(super) fn tables() -> String {
     let mut out = String::from("| flag | | |\n|---|---|---|\n");
     for Flag { name, short, alias, does, note, .. } in FLAGS {
         let short = short.map(|short| format!("`-{short}`, ")).unwrap_or_default();
         let alias = alias.map(|alias| format!(", `--{alias}`")).unwrap_or_default();
-        out += &format!("| {short}`--{name}`{alias} | {} | {note} |\n", does.word());
+        out.push_str(&row(&format!("{short}`--{name}`{alias}"), does.word(), note));
     }
     out += "\n| request | | |\n|---|---|---|\n";
     for (name, does, note) in REQUESTS {
-        out += &format!("| `{name}` | {} | {note} |\n", does.word());
+        out.push_str(&row(&format!("`{name}`"), does.word(), note));
     }
     out
 }

@@ -153,7 +153,7 @@ impl Session {
 
     async fn finish(mut self) -> anyhow::Result<ExitCode> {
         if self.works {
-            self.told.ended(self.live.outcome(), self.answers.denials())?;
+            self.told.ended(self.live.outcome(), &self.answers.denials())?;
         }
         self.hooked("SessionEnd", json!({ "reason": "other" })).await?;
         let code = self.told.code();
@@ -342,16 +342,16 @@ impl Session {
             }
             EventKind::SessionChanged(change) => self.changed(change)?,
             EventKind::MessageRecorded { message, .. } => self.tool_ended(message)?,
-            EventKind::Notice { level: Level::Error, text } if event.source == Source::Acp => {
-                if !self.changes.is_empty() {
-                    let change = self.changes.remove(0);
-                    answer_to(&change.id, Err(text.clone()))?;
-                }
+            EventKind::Notice { level: Level::Error, text }
+                if event.source == Source::Acp && !self.changes.is_empty() =>
+            {
+                let change = self.changes.remove(0);
+                answer_to(&change.id, Err(text.clone()))?;
             }
             EventKind::TurnEnded { .. } => {
                 self.works = false;
                 let denials = self.answers.denials();
-                self.told.ended(self.live.outcome(), denials)?;
+                self.told.ended(self.live.outcome(), &denials)?;
                 self.next_turn().await?;
             }
             _ => {}

@@ -101,8 +101,8 @@ impl Setup {
         };
         let mut setup = Self {
             prompt: given.one("prompt"),
-            output: format(given.one("output-format"), "--output-format")?,
-            input: format(given.one("input-format"), "--input-format")?,
+            output: format(given.one("output-format").as_deref(), "--output-format")?,
+            input: format(given.one("input-format").as_deref(), "--input-format")?,
             partial: given.is("include-partial-messages"),
             replay: given.is("replay-user-messages"),
             mode: Mode::Default,
@@ -195,10 +195,11 @@ impl Setup {
                 "deny" => self.deny.extend(rules(&list(value))?),
                 "defaultMode" => self.set_mode(value.as_str().unwrap_or_default())?,
                 "additionalDirectories" => {
-                    self.include.extend(list(value).into_iter().map(PathBuf::from))
+                    self.include.extend(list(value).into_iter().map(PathBuf::from));
                 }
                 other => {
-                    self.notes.push(format!("the setting `permissions.{other}` has no counterpart"))
+                    self.notes
+                        .push(format!("the setting `permissions.{other}` has no counterpart"));
                 }
             }
         }
@@ -249,8 +250,8 @@ fn resume(given: &Given<'_>) -> anyhow::Result<Option<String>> {
     }
 }
 
-fn format(given: Option<String>, flag: &str) -> anyhow::Result<Format> {
-    match given.as_deref() {
+fn format(given: Option<&str>, flag: &str) -> anyhow::Result<Format> {
+    match given {
         None | Some("text") => Ok(Format::Text),
         Some("json") => Ok(Format::Json),
         Some("stream-json") => Ok(Format::Stream),

@@ -135,14 +135,14 @@ impl Told {
             error: Some(failure.clone()),
             ..Outcome::default()
         };
-        self.ended(Some(outcome), Vec::new())
+        self.ended(Some(outcome), &[])
     }
 
     /// A turn is over.
     pub(super) fn ended(
         &mut self,
         outcome: Option<Outcome>,
-        denials: Vec<Value>,
+        denials: &[Value],
     ) -> anyhow::Result<()> {
         let outcome = outcome.unwrap_or_default();
         // What the session file has not: made of what was heard.
@@ -166,7 +166,7 @@ impl Told {
             turns: outcome.turns,
             duration_ms: u64::try_from(self.since.elapsed().as_millis()).unwrap_or(0),
             models: &self.models,
-            denials: &denials,
+            denials,
             stop_reason: outcome.stop_reason,
             error: outcome.error.as_ref(),
         });

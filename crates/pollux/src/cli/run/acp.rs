@@ -124,7 +124,7 @@ pub(super) async fn drive(
     };
     let mut talk = match started {
         Ok(talk) => talk,
-        Err(failure) => return Ok(super::not_started(failure)),
+        Err(failure) => return super::told(super::not_started(failure), output),
     };
     let mut signals = Signals::new()?;
     let mut next = first;
@@ -138,10 +138,9 @@ pub(super) async fn drive(
             },
             None => break,
         };
-        if let Some(outcome) = &last {
-            output.end(outcome)?;
-        }
         let outcome = turn(here, words, &mut talk, &mut signals, output).await?;
+        // Before the next prompt is asked for.
+        let outcome = super::told(outcome, output)?;
         // A turn that was left in its middle has no session: nothing more can be said there.
         let left = outcome.session_id.is_none();
         let gone = outcome.error.as_ref().is_some_and(|error| GONE.contains(&error.code));
