@@ -114,7 +114,7 @@ describe("streaming", () => {
           .isVisible()
           .catch(() => false);
       },
-      20_000,
+      40_000,
     );
     await page.getByText("The beginning").waitFor();
   });
