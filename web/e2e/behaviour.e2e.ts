@@ -116,7 +116,10 @@ describe("streaming", () => {
       },
       40_000,
     );
-    await page.getByText("The beginning").waitFor();
+    await until("nothing is before it", async () => {
+      await page.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0));
+      return page.getByText("The beginning").isVisible();
+    });
   });
 });
 
