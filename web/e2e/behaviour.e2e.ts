@@ -114,9 +114,12 @@ describe("streaming", () => {
           .isVisible()
           .catch(() => false);
       },
-      20_000,
+      40_000,
     );
-    await page.getByText("The beginning").waitFor();
+    await until("nothing is before it", async () => {
+      await page.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0));
+      return page.getByText("The beginning").isVisible();
+    });
   });
 });
 

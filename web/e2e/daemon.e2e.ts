@@ -314,6 +314,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
   });
 
   test("a killed daemon: the screen stays, and what it missed is there once", async () => {
+    await page.goto(`${house.address}/#/`);
     await page.locator(".row").first().click();
     await talk().getByText("I remember: we made a file.").waitFor();
     await house.kill();
