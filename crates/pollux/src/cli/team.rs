@@ -19,7 +19,8 @@ pub(super) enum Team {
     Message(letters::Message),
     Inbox(letters::Inbox),
     Jobs(jobs::Jobs),
-    Team(tree::Tree),
+    #[command(name = "team")]
+    Tree(tree::Tree),
     Shutdown(tree::Shutdown),
     Mcp(mcp::Mcp),
     /// What agents of a team are: list, show, validate, install, remove, create
@@ -36,7 +37,7 @@ pub(super) fn run(command: Team, config: &Config) -> anyhow::Result<ExitCode> {
             Team::Message(command) => command.run(config).await,
             Team::Inbox(command) => command.run(config).await,
             Team::Jobs(command) => command.run(config).await,
-            Team::Team(command) => command.run(config).await,
+            Team::Tree(command) => command.run(config).await,
             Team::Shutdown(command) => command.run(config).await,
             Team::Mcp(mcp::Mcp {}) => mcp::run(config).await,
             Team::Profiles(command) => profiles::run(command, config),

@@ -196,7 +196,7 @@ impl Teams {
             members.push((summary.created_at, member));
         }
         members.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.session.cmp(&b.1.session)));
-        Ok(in_order(members.into_iter().map(|(_, member)| member).collect()))
+        Ok(in_order(&members.into_iter().map(|(_, member)| member).collect::<Vec<_>>()))
     }
 
     /// The agent that a word names: its name, or the beginning of its session. An agent sees its own team only.
@@ -388,7 +388,7 @@ impl Teams {
 }
 
 /// Each after the one that it works for, those on one level in the order in which they came.
-fn in_order(all: Vec<Member>) -> Vec<Member> {
+fn in_order(all: &[Member]) -> Vec<Member> {
     fn below(parent: Option<&str>, all: &[Member], out: &mut Vec<Member>) {
         for member in all.iter().filter(|member| member.parent.as_deref() == parent) {
             out.push(member.clone());
@@ -397,11 +397,11 @@ fn in_order(all: Vec<Member>) -> Vec<Member> {
     }
     let known: HashSet<&str> = all.iter().map(|member| member.session.as_str()).collect();
     let mut out = Vec::new();
-    for member in &all {
+    for member in all {
         let root = member.parent.as_deref().is_none_or(|parent| !known.contains(parent));
         if root {
             out.push(member.clone());
-            below(Some(&member.session), &all, &mut out);
+            below(Some(&member.session), all, &mut out);
         }
     }
     out

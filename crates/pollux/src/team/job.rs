@@ -183,6 +183,7 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
 }
 
 /// True where a caller is to be written to: it does not wait, and would hear of it in no other way.
+#[expect(clippy::fn_params_excessive_bools, reason = "both are asked of different people")]
 pub fn is_written(kind: Kind, caller_is_agent: bool, attended: bool) -> bool {
     match kind {
         Kind::Assign => !attended,

@@ -115,6 +115,7 @@ pub enum Fate {
 
 /// What became of a letter that was handed over. `taken` says whether the session knows its command, `lies` whether it
 /// still has it in its queue or on its way.
+#[expect(clippy::fn_params_excessive_bools, reason = "each is true or not by itself")]
 pub fn fate(receiver: Receiver, taken: bool, lies: bool) -> Fate {
     match (taken, lies) {
         (false, _) => Fate::Returned,
@@ -177,9 +178,7 @@ mod tests {
                     Fate::Delivered => self.letters[index].0 = State::Delivered,
                     Fate::Lost => self.letters[index].0 = State::Dead,
                     Fate::Returned => {
-                        if lies {
-                            self.lies = None;
-                        }
+                        self.lies = self.lies.filter(|_| !lies);
                         self.letters[index].0 = State::Waiting;
                     }
                 }

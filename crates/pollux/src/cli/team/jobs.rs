@@ -66,9 +66,9 @@ impl Jobs {
             None => {
                 let all: All = client.get("/api/v1/jobs").await?;
                 if self.json {
-                    report::json(&all.jobs)?
+                    report::json(&all.jobs)?;
                 } else {
-                    table(&all.jobs)?
+                    table(&all.jobs)?;
                 }
                 Ok(ExitCode::SUCCESS)
             }

@@ -44,9 +44,9 @@ impl Tree {
             let is = serde_json::to_string(&members)?;
             if is != before {
                 if self.json {
-                    report::json(&members)?
+                    report::json(&members)?;
                 } else {
-                    table(&members)?
+                    table(&members)?;
                 }
                 before = is;
             }
@@ -108,14 +108,12 @@ impl Shutdown {
         let Some(client) = Client::running(config).await? else {
             return Err(Trouble::refused("no_daemon", "no daemon runs, and so no team").into());
         };
-        let first = match self.agent {
-            Some(agent) => vec![agent],
-            None => {
-                let members = client.get::<Teams>("/api/v1/team").await?.members;
-                let top =
-                    members.into_iter().filter(|member| !member.gone && member.parent.is_none());
-                top.map(|member| member.session).collect()
-            }
+        let first = if let Some(agent) = self.agent {
+            vec![agent]
+        } else {
+            let members = client.get::<Teams>("/api/v1/team").await?.members;
+            let top = members.into_iter().filter(|member| !member.gone && member.parent.is_none());
+            top.map(|member| member.session).collect()
         };
         for agent in first {
             let path = format!("/api/v1/team/{}/stop", escaped(&agent));

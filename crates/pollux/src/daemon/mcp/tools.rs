@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// So long one call waits at most: less than clients do. What is not there by then is fetched with `job_result`.
-const LONGEST_WAIT: Duration = Duration::from_secs(540);
+const LONGEST_WAIT: Duration = Duration::from_mins(9);
 /// How often it is said that a job goes on.
 const PROGRESS: Duration = Duration::from_secs(5);
 /// So many profiles are listed.
@@ -40,7 +40,7 @@ pub struct Server {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct HandoffArgs {
-    /// Profile of the new agent (see find_profiles)
+    /// Profile of the new agent (see `find_profiles`)
     agent_profile: String,
     /// The whole task; the agent sees nothing else
     message: String,
@@ -56,7 +56,7 @@ struct HandoffArgs {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AssignArgs {
-    /// Profile of the new agent (see find_profiles)
+    /// Profile of the new agent (see `find_profiles`)
     agent_profile: String,
     /// The whole task; the agent sees nothing else
     message: String,
@@ -132,7 +132,7 @@ impl Server {
             give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens));
         let timeout = args.timeout.or(Some(3600));
         let cwd = args.working_directory;
-        match self.teams.give(&caller, Give { timeout, cwd, ..give }).await {
+        match self.teams.give(&caller, Give { cwd, timeout, ..give }).await {
             Ok(job) => Ok(self.wait(job, LONGEST_WAIT, &context).await),
             Err(error) => Ok(wrong(&error)),
         }

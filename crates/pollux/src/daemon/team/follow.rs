@@ -148,7 +148,7 @@ impl Teams {
             lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
         self.keep(job).await?;
         if is_news(state) && is_written(job.kind, job.caller.is_some(), attended) {
-            let text = self.told(job);
+            let text = Self::told(job);
             self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
                 .await?;
         }

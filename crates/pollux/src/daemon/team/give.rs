@@ -129,25 +129,23 @@ impl Teams {
             }
         }
         self.keep(&job).await?;
-        match started_or(&job) {
-            Some(trouble) => Err(trouble.into()),
-            None => {
-                self.inner.news.notify_one();
-                Ok(job)
-            }
+        if let Some(trouble) = started_or(&job) {
+            Err(trouble.into())
+        } else {
+            self.inner.news.notify_one();
+            Ok(job)
         }
     }
 
     async fn worker(&self, caller: &Caller, job: &Job) -> anyhow::Result<String> {
         let profile = self.store().find(&job.profile)?;
         let of = job.inner.cwd.clone().unwrap_or_default();
-        let tree = match job.inner.worktree {
-            None => None,
-            Some(_) => {
-                let path = self.inner.settings.trees.join(&job.name);
-                std::fs::create_dir_all(&self.inner.settings.trees)?;
-                Some(tree::make(&of, path, &job.name).await.map_err(no_tree)?)
-            }
+        let tree = if job.inner.worktree.is_none() {
+            None
+        } else {
+            let path = self.inner.settings.trees.join(&job.name);
+            std::fs::create_dir_all(&self.inner.settings.trees)?;
+            Some(tree::make(&of, path, &job.name).await.map_err(no_tree)?)
         };
         let start = Start {
             name: job.name.clone(),

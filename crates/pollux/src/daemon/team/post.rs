@@ -185,11 +185,11 @@ impl Teams {
         match fate(receiver, taken, lies) {
             Fate::Open => return Ok(false),
             Fate::Delivered => {
-                self.settle(letter, (State::Claimed, State::Delivered), None).await?
+                self.settle(letter, (State::Claimed, State::Delivered), None).await?;
             }
             Fate::Lost => {
                 self.bury(letter, State::Claimed, "its receiver is gone, and had not read it")
-                    .await?
+                    .await?;
             }
             Fate::Returned => {
                 if lies {
@@ -248,7 +248,7 @@ impl Teams {
     }
 
     /// What the caller of a job is told of it.
-    pub(super) fn told(&self, job: &Job) -> String {
+    pub(super) fn told(job: &Job) -> String {
         let mut text = format!("[Job {} of {} is {}]", short(&job.id), job.name, job.state.word());
         if let Some(why) = &job.why {
             // Writing to a string does not fail.
