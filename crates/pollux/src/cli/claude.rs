@@ -16,7 +16,7 @@ use anyhow::Context;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use pollux_agent::claude::control::{self, Ask, Line, Start, User};
 use pollux_agent::claude::stream::VERSION;
-use pollux_agent::model::Failure;
+use pollux_agent::model::{Failure, Phase};
 use session::Session;
 use setup::{Format, Setup};
 use std::collections::VecDeque;
@@ -151,9 +151,8 @@ async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
         }
     };
     if let Some(why) = open::unknown(&start) {
-        let id = id.unwrap_or_default();
-        desk::print(&[control::refused(&id, &why)])?;
-        return Ok(ExitCode::from(1));
+        let failure = Failure::new(Phase::Start, "no_counterpart", why);
+        return not_opened(id.as_deref(), &failure);
     }
     let opened = match open::open(setup, &start, config, &desk).await {
         Ok(Ok(opened)) => opened,
