@@ -344,6 +344,12 @@ impl Session {
                     self.model = Some(model.to_string());
                 }
                 match change.status {
+                    // Over ACP an agent says so once, when it is there. A prompt may be on its way to it by then.
+                    Some(SessionStatus::Idle)
+                        if event.source == Source::Acp && self.sending.is_some() =>
+                    {
+                        Vec::new()
+                    }
                     Some(status) => self.status_is(status),
                     None => Vec::new(),
                 }

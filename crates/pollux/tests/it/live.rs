@@ -60,7 +60,7 @@ async fn what_one_command_starts_the_others_find() {
     let id = id.trim();
     let short = id.split('-').next().unwrap();
     let (code, said, asked) = pollux(&stage, &tmux, &["send", short, "run a command", "-w"]).await;
-    assert_eq!((code, said.trim()), (Some(3), "Running."), "{asked}");
+    assert_eq!((code, said.trim()), (Some(10), "Running."), "{asked}");
     assert!(asked.contains("$ touch made.txt") && asked.contains("- Allow once"), "{asked}");
     let (code, _, refused) = pollux(&stage, &tmux, &["send", short, "and now?"]).await;
     assert!(code == Some(1) && refused.contains("waits for an answer"), "{refused}");

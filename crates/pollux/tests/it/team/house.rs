@@ -35,15 +35,6 @@ impl Team {
         Self { house, stage, before }
     }
 
-    /// The daemon ends in order and is started again.
-    pub(crate) async fn restart(self) -> Self {
-        let Self { house, stage, before } = self;
-        let directory = house.close().await;
-        let gemini = stage.home().path().join(".gemini");
-        let house = House::at(directory, &gemini, gemini_on(&stage), &settings()).await;
-        Self { house, stage, before }
-    }
-
     /// Ends all, and looks that nothing was left and no file of the user's was touched.
     pub(crate) async fn close(self) {
         let Self { house, stage, before } = self;

@@ -45,12 +45,15 @@ impl Task {
     /// The daemon before this one ended in the middle of something.
     pub(super) async fn mend(&mut self) {
         self.torn = false;
+        // What is told of the turn makes an agent idle again that is gone.
+        let gone = self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited;
         let before = self.summary.seq;
         self.look().await;
         self.follow = None;
         self.arrived(before).await;
         let no = self.no;
         let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
+        let mut events = Vec::new();
         if let Ok(Some((_, false))) = turn {
             let kind = EventKind::TurnEnded {
                 stop_reason: StopReason::Error,
@@ -58,13 +61,14 @@ impl Task {
                 tool_calls: None,
                 error: None,
             };
-            let event = Event::new(Source::Pollux, kind).derived("Pollux was started again");
-            self.record(vec![event], None).await;
+            events.push(Event::new(Source::Pollux, kind).derived("Pollux was started again"));
         }
-        if self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited {
+        if gone {
             let reason = "Pollux was started again, and its agent is gone".to_owned();
-            let ended = Event::new(Source::Pollux, EventKind::SessionEnded { reason });
-            self.record(vec![ended], None).await;
+            events.push(Event::new(Source::Pollux, EventKind::SessionEnded { reason }));
+        }
+        if !events.is_empty() {
+            self.record(events, None).await;
         }
     }
 
