@@ -14,6 +14,10 @@ pub fn lay_out(recordings: &Path, home: &Path) -> io::Result<()> {
     let gemini = home.join(".gemini");
     for version in directories(recordings)? {
         let sessions = version.join("sessions");
+        // Not all that is recorded is of a version.
+        if !sessions.is_dir() {
+            continue;
+        }
         let hashed = version.ends_with(HASHED);
         for file in files(&sessions)? {
             place(&file, &gemini, hashed)?;
