@@ -8,6 +8,8 @@ export default defineConfig({
     include: ["e2e/**/*.e2e.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A browser on a loaded machine may miss a moment; what is tried again is named.
+    retry: 1,
     // Two side by side; figures are taken alone (`npm run speed`).
     maxWorkers: 2,
   },
