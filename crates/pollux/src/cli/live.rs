@@ -16,7 +16,6 @@ use crate::cli::session::change;
 use crate::client::Client;
 use crate::config::Config;
 use crate::trouble::Trouble;
-use anyhow::Context;
 use pollux_agent::gemini::terminal::{Found, Live, all};
 use pollux_agent::model::{Event, Failure, Phase};
 use pollux_agent::session::{Done, Reply};
@@ -27,8 +26,7 @@ use std::process::ExitCode;
 pub(super) fn run(
     command: impl Future<Output = anyhow::Result<ExitCode>>,
 ) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("could not start")?.block_on(command)
+    super::session::runtime()?.block_on(command)
 }
 
 /// All agents in terminals: ours, and those of the user's that were adopted.
