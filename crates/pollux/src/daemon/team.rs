@@ -84,6 +84,8 @@ struct Inner {
     /// Sessions for which letters are on their way, or wait.
     boxes: Mutex<HashSet<String>>,
     news: Notify,
+    /// Rises with each change of a member, a job or a letter.
+    changes: watch::Sender<u64>,
 }
 
 impl Teams {
@@ -109,6 +111,7 @@ impl Teams {
             ),
             boxes: Mutex::new(letters.into_iter().filter_map(|letter| letter.to).collect()),
             news: Notify::new(),
+            changes: watch::Sender::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -121,6 +124,15 @@ impl Teams {
     /// Where profiles are.
     pub fn store(&self) -> &Store {
         &self.inner.settings.store
+    }
+
+    /// Tells that a member, a job or a letter has changed. Several changes may be told as one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    fn changed(&self) {
+        self.inner.changes.send_modify(|changes| *changes += 1);
     }
 
     fn now(&self) -> Timestamp {
@@ -284,6 +296,7 @@ impl Teams {
         if let Some(kept) = self.members().get_mut(session) {
             kept.gone = true;
         }
+        self.changed();
         Ok(())
     }
 
@@ -379,6 +392,11 @@ impl Teams {
                 .hint(format!("there are: {known}"))
                 .into()
         })
+    }
+
+    /// How many letters wait for a person.
+    pub async fn unread(&self) -> anyhow::Result<u64> {
+        self.hub().log().read(rows::unread).await
     }
 
     /// The last jobs.
