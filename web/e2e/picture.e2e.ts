@@ -86,7 +86,7 @@ function composed(terminal: string, phone: string): string {
     * { box-sizing: border-box; margin: 0 }
     body { height: 800px; background: #dfe6f1; overflow: hidden; position: relative }
     .window, .phone { position: absolute; overflow: hidden; background: #0b0d11; box-shadow: 0 12px 40px #1b2b4a59 }
-    .window { left: 36px; top: 62px; width: 900px; height: 674px; border-radius: 12px }
+    .window { left: 36px; top: 28px; width: 900px; height: 742px; border-radius: 12px }
     .bar { height: 34px; display: flex; gap: 8px; align-items: center; padding: 0 14px; background: #1b1f27;
       font: 13px system-ui, sans-serif; color: #9aa3b2 }
     .bar i { width: 12px; height: 12px; border-radius: 50% }

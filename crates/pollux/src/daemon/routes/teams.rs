@@ -3,9 +3,7 @@
 
 use super::sessions::{note, scoped};
 use super::{Api, Bad, need};
-use crate::api::team::{
-    Give, Job, Jobs, Launch, Letters, More, Offered, Profiles, Teams, Write,
-};
+use crate::api::team::{Give, Job, Jobs, Launch, Letters, More, Offered, Profiles, Teams, Write};
 use crate::api::{Problem, Scope, Summary};
 use crate::daemon::door::Guest;
 use crate::daemon::log::team as rows;
