@@ -2,7 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 
 export const OUT = process.env.POLLUX_WEB_OUT ?? new URL("../dist", import.meta.url).pathname;
 export const SHOTS =
@@ -40,6 +40,11 @@ export async function open(context: BrowserContext): Promise<{ page: Page; fault
     });
   });
   return { page, faults };
+}
+
+/** The answer to a question, once a tap counts: nothing can be tapped in the first half second. */
+export function answerable(page: Page): Locator {
+  return page.locator("button:enabled", { hasText: "Allow once" });
 }
 
 export async function shot(page: Page, name: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Faults, launch, open, PHONE, shot } from "./browser";
+import { answerable, type Faults, launch, open, PHONE, shot } from "./browser";
 import { House } from "./house";
 import { until } from "./stage";
 
@@ -68,7 +68,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await sheet.waitFor();
     await sheet.getByText("touch approved.txt").first().waitFor();
     expect(house.has("approved.txt")).toBe(false);
-    await page.waitForTimeout(600);
+    await answerable(page).waitFor();
     await shot(page, "real-question");
     await page.getByRole("button", { name: "Allow once" }).click();
     await talk().getByText("The command is through.").waitFor();
@@ -81,7 +81,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await say("edit the greeting");
     await page.getByRole("dialog", { name: "Make this change?" }).waitFor();
     await page.getByText("hello brave new world").first().waitFor();
-    await page.waitForTimeout(600);
+    await answerable(page).waitFor();
     await shot(page, "real-edit");
     await page.getByRole("button", { name: "Allow once" }).click();
     await talk().getByText("The greeting is braver now.").waitFor();

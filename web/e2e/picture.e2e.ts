@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launch, open, PHONE, SHOTS, shot } from "./browser";
+import { answerable, launch, open, PHONE, SHOTS, shot } from "./browser";
 import { House } from "./house";
 
 const PICTURE = process.env.POLLUX_PICTURE ?? join(SHOTS, "pollux.png");
@@ -67,7 +67,7 @@ test("phone beside terminal", { timeout: 240_000 }, async () => {
   // Colours and shapes come with the next frame.
   await desk.locator(".xterm-rows span", { hasText: "Apply this change?" }).first().waitFor();
   await desk.locator(".xterm-screen").screenshot({ path: join(SHOTS, "picture-terminal.png") });
-  await phone.waitForTimeout(700);
+  await answerable(phone).waitFor();
   await shot(phone, "picture-phone");
 
   const context = await browser.newContext({

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
+import { answerable, DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
 import { Player } from "./player";
 import { scene } from "./scene";
 
@@ -39,7 +39,7 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     const name = (screen: string) => `${size}-${scheme}-${screen}`;
     const { page, faults, close } = await at(options, "/", scheme);
     await page.getByRole("dialog", { name: "Run this command?" }).waitFor();
-    await page.waitForTimeout(700);
+    await answerable(page).waitFor();
     await shot(page, name("question"));
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByText("Needs you").first().waitFor();

@@ -6,8 +6,9 @@ export default defineConfig({
   cacheDir: process.env.POLLUX_WEB_CACHE ?? "node_modules/.vite",
   test: {
     include: ["e2e/**/*.e2e.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // On a machine that is busy with something else a step takes ten times as long; what hangs is seen all the same.
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
     // A browser on a loaded machine may miss a moment; what is tried again is named.
     retry: 1,
     // Two side by side; figures are taken alone (`npm run speed`).
