@@ -25,22 +25,22 @@ type Carried = (HeaderMap, Bytes);
 /// A carrier, its origin, and what it was given.
 struct Carrier {
     origin: String,
-    carried: mpsc::UnboundedReceiver<Carried>,
+    carried: mpsc::Receiver<Carried>,
     _task: JoinSet<()>,
 }
 
 async fn take(
-    State(tell): State<mpsc::UnboundedSender<Carried>>,
+    State(tell): State<mpsc::Sender<Carried>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> StatusCode {
-    tell.send((headers, body)).unwrap();
+    tell.send((headers, body)).await.unwrap();
     StatusCode::CREATED
 }
 
 impl Carrier {
     async fn open() -> Self {
-        let (tell, carried) = mpsc::unbounded_channel();
+        let (tell, carried) = mpsc::channel(16);
         let app = Router::new().fallback(take).with_state(tell);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -50,7 +50,7 @@ impl Carrier {
     }
 
     async fn next(&mut self) -> Carried {
-        let waited = tokio::time::timeout(Duration::from_secs(60), self.carried.recv()).await;
+        let waited = tokio::time::timeout(Duration::from_mins(1), self.carried.recv()).await;
         waited.expect("a device was called").unwrap()
     }
 }

@@ -26,7 +26,7 @@ const ASSIGN: &str = "
 async fn a_supervisor_with_three_workers_gets_each_result_once() {
     let team = Team::on(NEWEST, ASSIGN).await;
     let supervisor = team.launch("supervisor", Some("spread the work")).await;
-    let done = |all: &serde_json::Value| {
+    let done = |all: &Value| {
         let letters = all["letters"].as_array().unwrap();
         letters.len() == 3 && letters.iter().all(|letter| letter["state"] == "delivered")
     };
