@@ -31,6 +31,7 @@ mod wait;
 pub use cli::{Cli, NEEDED, PINNED, package, python_package};
 pub use place::{
     cycles, daemon_kills, in_ci, kills, prompts, repository, script, scripts, side_by_side, target,
+    terminals,
 };
 pub use stage::{Acp, Line, Ran, Stage};
 pub use stream::outline;

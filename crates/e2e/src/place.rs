@@ -47,6 +47,11 @@ pub fn prompts() -> usize {
     env::var("POLLUX_PROMPTS").ok().and_then(|number| number.parse().ok()).unwrap_or(5)
 }
 
+/// How many agents are in terminals at the same time: a few, or as many as `POLLUX_TERMINALS` says.
+pub fn terminals() -> usize {
+    env::var("POLLUX_TERMINALS").ok().and_then(|number| number.parse().ok()).unwrap_or(6)
+}
+
 /// Versions that the user adds to the pinned ones: `POLLUX_GEMINI_VERSIONS=0.53.0,0.57.0`.
 pub(crate) fn added_versions() -> Vec<String> {
     versions_in("POLLUX_GEMINI_VERSIONS")

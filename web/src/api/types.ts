@@ -1676,7 +1676,11 @@ by: string,
 /**
  * Pictures that belong to it.
  */
-images?: Array<string>, };
+images?: Array<string>, 
+/**
+ * True where it may have reached the agent: Pollux was ended while it handed it over.
+ */
+doubt?: boolean, };
 
 /**
  * A message in its place.

@@ -11,6 +11,7 @@ mod beside;
 mod dialect;
 mod start;
 
+pub use crate::gemini::transcript::resume::Resume;
 pub use aside::{Aside, Decision, Denied};
 pub use dialect::Quirks;
-pub use start::{Gemini, Live, Resume};
+pub use start::{Gemini, Live};

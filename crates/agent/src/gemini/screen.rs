@@ -50,6 +50,9 @@ pub struct Reading {
     pub answer: Option<String>,
     /// What went wrong in this turn, in the agent's words.
     pub error: Option<String>,
+    /// True where the agent says that somebody has stopped this turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
 }
 
 /// What a status was concluded from.
@@ -184,6 +187,7 @@ pub fn read(screen: &Screen) -> Reading {
         query: talk.query,
         answer: talk.answer,
         error: talk.error,
+        cancelled: talk.cancelled,
     }
 }
 

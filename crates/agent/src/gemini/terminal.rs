@@ -6,6 +6,7 @@
 
 mod act;
 mod answer;
+mod doubt;
 mod files;
 mod find;
 mod fuse;
@@ -13,10 +14,12 @@ mod listens;
 mod live;
 mod mode;
 mod order;
+mod resumed;
 mod start;
 mod words;
 mod work;
 
+pub use doubt::{HAD_ARRIVED, NOT_KNOWN};
 pub use find::{Found, adoptable, all};
 pub use fuse::{Fusion, Picture};
 pub use live::{Live, Orders};

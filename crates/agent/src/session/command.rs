@@ -125,6 +125,8 @@ pub enum Order {
         text: String,
         /// Pictures that belong to it.
         images: Vec<String>,
+        /// True where it may have reached the agent already.
+        doubt: bool,
     },
     /// Keys for its own screen.
     Keys {
@@ -155,7 +157,7 @@ pub enum Order {
 impl Order {
     /// A prompt of words.
     pub fn prompt(text: impl Into<String>) -> Self {
-        Self::Prompt { text: text.into(), images: Vec::new() }
+        Self::Prompt { text: text.into(), images: Vec::new(), doubt: false }
     }
 }
 

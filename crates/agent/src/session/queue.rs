@@ -16,6 +16,10 @@ pub struct Queued {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
     pub images: Vec<String>,
+    /// True where it may have reached the agent: Pollux was ended while it handed it over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>", optional))]
+    pub doubt: bool,
 }
 
 /// The prompts that wait, first come first served.

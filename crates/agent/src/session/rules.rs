@@ -1,5 +1,7 @@
 //! The rules themselves.
 
+mod doubt;
+
 use super::command::{By, Command, Done, Effect, Order, Outcome, Reply, Request, Verdict};
 use super::keys::wrong;
 use super::known::Known;
@@ -7,7 +9,8 @@ use super::questions::{Open, Questions};
 use super::queue::{Queue, Queued};
 use super::said::{not_queued, notice, record, set_model};
 use crate::model::{
-    Answer, Event, EventKind, Level, Mode, SessionChange, SessionStatus, Source, StopReason, Text,
+    Answer, Event, EventKind, Level, Mode, Role, SessionChange, SessionStatus, Source, StopReason,
+    Text,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -204,6 +207,7 @@ impl Session {
             Command::Edit { queued, text } => match self.queue.find(queued) {
                 Some(waiting) => {
                     text.clone_into(&mut waiting.text);
+                    waiting.doubt = false;
                     Verdict::done(Done::Edited, Vec::new())
                 }
                 None => not_queued(queued),
@@ -232,7 +236,8 @@ impl Session {
         }
         let (id, by) = (request.id.clone(), request.by.name.clone());
         let images = images.to_vec();
-        let queued = Queued { id: id.clone(), text: text.to_owned(), by, images };
+        let text = text.to_owned();
+        let queued = Queued { id: id.clone(), text, by, images, doubt: false };
         if self.takes_prompts() && self.queue.waiting.is_empty() {
             return Verdict::done(Done::Sent, self.begin(queued));
         }
@@ -260,7 +265,7 @@ impl Session {
     fn begin(&mut self, queued: Queued) -> Vec<Effect> {
         self.status = SessionStatus::Working;
         let (text, images) = (queued.text.clone(), queued.images.clone());
-        let order = Order::Prompt { text, images };
+        let order = Order::Prompt { text, images, doubt: queued.doubt };
         self.sending = Some(queued);
         vec![Effect::Order(order)]
     }
@@ -354,9 +359,16 @@ impl Session {
                     None => Vec::new(),
                 }
             }
-            EventKind::TurnStarted { .. } => {
+            EventKind::TurnStarted { prompt } => {
                 self.sending = None;
+                self.is_said(&prompt.to_str());
                 self.status_is(SessionStatus::Working)
+            }
+            EventKind::MessageRecorded { changed: false, message }
+                if message.role == Role::User =>
+            {
+                self.is_said(&message.text());
+                Vec::new()
             }
             EventKind::Asked(question) => {
                 self.questions.ask((**question).clone().into_owned());
@@ -396,7 +408,9 @@ impl Session {
 
     fn status_is(&mut self, status: SessionStatus) -> Vec<Effect> {
         self.status = status;
-        if status == SessionStatus::Idle { self.next() } else { Vec::new() }
+        // Its driver has yet to say what became of a prompt in doubt.
+        let doubt = self.sending.as_ref().is_some_and(|sending| sending.doubt);
+        if status == SessionStatus::Idle && !doubt { self.next() } else { Vec::new() }
     }
 
     fn unanswered(&mut self) -> Vec<Effect> {

@@ -275,7 +275,7 @@ fn after_a_restart_what_waited_waits_and_a_retry_is_known() {
     let text = Command::prompt("x");
     known.remember("old".into(), text.clone(), Reply::Done(Done::Sent));
     let (by, images) = ("owner".into(), Vec::new());
-    let queue = vec![Queued { id: "b".into(), text: "two".into(), by, images }];
+    let queue = vec![Queued { id: "b".into(), text: "two".into(), by, images, doubt: false }];
     let mut session = Session::new(Limits::default(), Mode::Default, at(0)).with(queue, known);
     session.ready();
     assert!(session.command(&request("old", text), at(1)).effects.is_empty());
@@ -296,6 +296,79 @@ fn a_prompt_that_did_not_arrive_waits_and_is_not_lost() {
     assert_eq!(orders(&verdict.effects), [Order::prompt("one")]);
     session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(3));
     assert!(session.state().sending.is_none());
+}
+
+/// A session whose Pollux was ended while it handed `text` to the agent; another prompt waits behind it.
+fn in_doubt(text: &str) -> Session {
+    let queued = |id: &str, text: &str, doubt| Queued {
+        id: id.into(),
+        text: text.into(),
+        by: "owner".into(),
+        images: Vec::new(),
+        doubt,
+    };
+    let queue = vec![queued("a", text, true), queued("b", "two", false)];
+    Session::new(Limits::default(), Mode::Default, at(0)).with(queue, Known::default())
+}
+
+fn said(text: &str) -> Event<'static> {
+    event(EventKind::TurnStarted { prompt: text.to_owned().into() })
+}
+
+fn is_idle() -> Event<'static> {
+    let status = Some(SessionStatus::Idle);
+    let kind = EventKind::SessionChanged(SessionChange { status, ..SessionChange::default() });
+    Event::new(Source::Screen, kind)
+}
+
+#[test]
+fn a_prompt_in_doubt_that_is_heard_of_is_not_sent_again_whenever_somebody_says_go_on() {
+    for early in [true, false] {
+        let mut session = in_doubt("one");
+        let go_on = request("go", Command::Continue);
+        if early {
+            assert!(orders(&session.command(&go_on, at(1)).effects).is_empty(), "it starts");
+        }
+        session.event(&said("one, and more"), at(2));
+        assert_eq!(session.state().queue.len(), 2, "that was somebody else");
+        session.event(&said("one"), at(3));
+        let mut effects = session.event(&is_idle(), at(4));
+        if !early {
+            effects = session.command(&go_on, at(5)).effects;
+        }
+        assert_eq!(orders(&effects), [Order::prompt("two")], "{early}");
+    }
+}
+
+#[test]
+fn a_prompt_in_doubt_that_nothing_is_heard_of_is_left_to_the_driver() {
+    let again = Order::Prompt { text: "one".into(), images: Vec::new(), doubt: true };
+    let given = || {
+        let mut session = in_doubt("one");
+        session.event(&is_idle(), at(1));
+        let verdict = session.command(&request("go", Command::Continue), at(2));
+        assert_eq!(orders(&verdict.effects), [again.clone()]);
+        assert!(session.event(&is_idle(), at(3)).is_empty(), "the driver has yet to answer");
+        session
+    };
+    assert_eq!(orders(&given().had_arrived()), [Order::prompt("two")]);
+
+    let mut unknown = given();
+    let effects = unknown.is_not_known();
+    assert!(matches!(effects.as_slice(), [Effect::Record(_)]), "somebody is told: {effects:?}");
+    let state = unknown.state();
+    assert_eq!((state.status, state.held), (SessionStatus::Idle, true));
+    assert_eq!(state.queue.iter().map(|q| q.text.as_str()).collect::<Vec<_>>(), ["two"]);
+
+    let mut failed = given();
+    failed.failed(&again, "somebody is typing", at(4));
+    let verdict = failed.command(&request("again", Command::Continue), at(5));
+    assert_eq!(orders(&verdict.effects), [again.clone()], "the doubt stays");
+
+    let mut taken = given();
+    taken.event(&said("one"), at(4));
+    assert!(taken.had_arrived().is_empty(), "it works on it");
+    assert_eq!(taken.state().status, SessionStatus::Working);
 }
 
 #[test]

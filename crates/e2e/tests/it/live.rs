@@ -2,7 +2,7 @@
 //! to it.
 
 mod other;
-mod resume;
+pub(crate) mod resume;
 mod tools;
 mod trouble;
 

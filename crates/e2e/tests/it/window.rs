@@ -2,6 +2,7 @@
 
 mod dialogs;
 mod long;
+mod resume;
 mod steer;
 
 use pollux_agent::gemini::cli::{Cli as Agent, Version};
@@ -9,7 +10,7 @@ use pollux_agent::gemini::terminal::{Live, Start};
 use pollux_agent::model::{Event, EventKind, Failure, Role, SessionStatus};
 use pollux_agent::terminal::{Emulator, Socket};
 use pollux_e2e::{Cli, Stage};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -149,6 +150,17 @@ impl Show {
         });
         said.collect()
     }
+}
+
+/// The only session file that there is.
+fn session_file(theatre: &Theatre) -> PathBuf {
+    let tmp = theatre.stage.home().gemini().join("tmp");
+    let chats = std::fs::read_dir(tmp).unwrap().flatten().map(|entry| entry.path().join("chats"));
+    let files = chats.filter_map(|chats| std::fs::read_dir(chats).ok()).flatten().flatten();
+    let mut files: Vec<PathBuf> =
+        files.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files.remove(0)
 }
 
 /// One line for an event.

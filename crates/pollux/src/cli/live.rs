@@ -39,19 +39,26 @@ async fn known(config: &Config) -> anyhow::Result<Vec<Found>> {
 }
 
 /// The daemon, which all orders go through where one runs: it has the rules, the log, and who did what. Where none runs,
-/// an agent in a terminal is reached directly, and for all others a daemon is started. `directly` is for what only a
-/// terminal can be given.
-async fn daemon(id: &str, directly: bool, config: &Config) -> anyhow::Result<Option<Client>> {
+/// an agent in a terminal is reached directly, and for all others a daemon is started. `only` are the flags that only an
+/// agent in a terminal can be given, and only directly.
+async fn daemon(
+    id: &str,
+    only: &[(&str, bool)],
+    config: &Config,
+) -> anyhow::Result<Option<Client>> {
+    let directly = only.iter().any(|(_, given)| *given);
     let client = Client::running(config).await?;
     let driven = match &client {
         Some(client) => client.session(id).await.ok().and_then(|session| session.driver),
         None => None,
     };
     if driven.is_some() && !(directly && driven == Some(Driver::Terminal)) {
+        only_in_terminals(only)?;
         return Ok(client);
     }
     let known = known(config).await.unwrap_or_default();
     let Some(found) = known.iter().find(|found| found.is_called(id)) else {
+        only_in_terminals(only)?;
         return match client {
             Some(client) => Ok(Some(client)),
             None => Client::connect(config).await.map(Some),

@@ -475,7 +475,8 @@ fn left_behind(summary: &mut Summary) {
         summary.status = SessionStatus::Idle;
     }
     // It may not have arrived: somebody decides whether it is sent once more.
-    if let Some(sending) = summary.sending.take() {
+    if let Some(mut sending) = summary.sending.take() {
+        sending.doubt = true;
         summary.queue.insert(0, sending);
     }
     summary.held = !summary.queue.is_empty();

@@ -8,7 +8,7 @@ use pollux_agent::gemini::terminal::Start;
 use pollux_agent::model::{EventKind, Meaning, Source, StopReason};
 use pollux_agent::terminal::Socket;
 use pollux_e2e::{Cli, PINNED, Stage};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -81,6 +81,41 @@ async fn what_one_command_starts_the_others_find() {
     assert_eq!(code, Some(0), "{stderr}");
     let (code, _, refused) = pollux(&stage, &tmux, &["screen", short]).await;
     assert!(code == Some(1) && refused.contains("pollux new"), "{refused}");
+    stage.close().await;
+}
+
+/// The files of all sessions.
+fn sessions(stage: &Stage) -> Vec<PathBuf> {
+    let tmp = std::fs::read_dir(stage.home().gemini().join("tmp")).unwrap().flatten();
+    let chats = tmp.filter_map(|project| std::fs::read_dir(project.path().join("chats")).ok());
+    chats.flatten().flatten().map(|file| file.path()).filter(|path| path.is_file()).collect()
+}
+
+#[tokio::test]
+async fn a_session_goes_on_in_a_terminal_and_no_later_start_deletes_it() {
+    let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "greeting").await.unwrap();
+    let tmux = Tmux::new();
+    let ran = stage.headless("hello for the first time", &[]).await.unwrap();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    // As if it had been made in another minute than this: else that would be waited for.
+    let made = sessions(&stage).remove(0);
+    let name = made.file_name().unwrap().to_string_lossy().into_owned();
+    let end = name.rsplit('-').next().unwrap().to_owned();
+    let file = made.with_file_name(format!("session-2026-01-01T00-00-{end}"));
+    std::fs::rename(made, &file).unwrap();
+    let (code, id, stderr) = pollux(&stage, &tmux, &["new", "--resume", "latest"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(sessions(&stage), [file.clone()], "no stub is left for which it would be deleted");
+    let (code, said, stderr) =
+        pollux(&stage, &tmux, &["send", id.trim(), "hello again", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(0), "Hello from the scripted model."), "{stderr}");
+    let (code, _, refused) =
+        pollux(&stage, &tmux, &["mode", id.trim(), "yolo", "--minutes", "5"]).await;
+    assert!(code == Some(1) && refused.contains("pollux serve"), "{refused}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["stop", id.trim()]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("hello for the first time") && text.contains("hello again"), "{text}");
     stage.close().await;
 }
 

@@ -6,7 +6,7 @@ use crate::acp::{
 };
 use crate::gemini::cli::{Cli, Search, Version};
 use crate::gemini::settings;
-use crate::gemini::transcript::resume::Guard;
+use crate::gemini::transcript::resume::{Guard, Resume};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Outcome, Phase, Source};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -17,8 +17,6 @@ use std::sync::Arc;
 const NAMED: Version = Version::new(0, 34, 0);
 /// The oldest version whose agent can be driven at all.
 const OLDEST: Version = Version::new(0, 16, 0);
-/// Since this version a load in the minute in which the session was made destroys it.
-const CLASHES: Version = Version::new(0, 39, 0);
 
 /// Gemini CLI as an ACP agent: every field with its default.
 ///
@@ -104,17 +102,6 @@ pub struct Gemini {
 struct Sandbox {
     profile: Option<String>,
     forced: bool,
-}
-
-/// A session to go on with.
-#[derive(Debug, Clone)]
-pub struct Resume {
-    /// Its id.
-    pub id: String,
-    /// Its file.
-    pub file: PathBuf,
-    /// Where a copy of it is kept.
-    pub aside: PathBuf,
 }
 
 impl Default for Gemini {
@@ -376,15 +363,10 @@ impl Gemini {
                 .hint("name another one with `--cwd`")
         })?;
         self.cwd.clone_from(&cwd);
-        let guard = self.guard()?;
-        let clashes = self.cli.as_ref().is_none_or(|cli| cli.at_least(CLASHES));
-        if let Some(guard) = guard.as_ref().filter(|_| clashes) {
-            guard.wait().await;
-        }
-        if let Some(guard) = &guard {
-            // For a stub that somebody else has left, our own start would delete the session.
-            guard.move_stubs().map_err(|error| at_risk(guard, &error))?;
-        }
+        let guard = match &self.open {
+            Some(resume) => Some(resume.prepare(self.cli.as_ref()).await?),
+            None => None,
+        };
         let (agent, notes) = self.agent().await?;
         let mut open = Open::new(&cwd);
         open.load = self.open.as_ref().map(|resume| resume.id.clone());
@@ -399,21 +381,6 @@ impl Gemini {
         }));
         Ok(live)
     }
-
-    fn guard(&self) -> Result<Option<Guard>, Failure> {
-        let Some(resume) = &self.open else { return Ok(None) };
-        Guard::new(&resume.file, &resume.aside).map(Some).map_err(|error| {
-            let message = format!("could not keep a copy of {}: {error}", resume.file.display());
-            Failure::new(Phase::Start, "no_copy", message)
-                .hint("without a copy the session is not gone on with: it may be lost")
-        })
-    }
-}
-
-fn at_risk(guard: &Guard, error: &std::io::Error) -> Failure {
-    let message = format!("{} is at risk: {error}", guard.file().display());
-    Failure::new(Phase::Start, "no_copy", message)
-        .hint("a stub beside it could not be moved; the next start of the CLI would delete both")
 }
 
 /// A session that was loaded, or was not: either way its file must be as it was.

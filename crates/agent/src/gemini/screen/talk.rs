@@ -12,6 +12,14 @@ pub(super) struct Talk {
     pub(super) answer: Option<String>,
     /// What went wrong since.
     pub(super) error: Option<String>,
+    /// True where somebody has stopped it.
+    pub(super) cancelled: bool,
+}
+
+/// True for the notice that a turn was stopped.
+fn is_stopped(row: &str) -> bool {
+    let words = row.trim_start().strip_prefix('ℹ').map(str::trim);
+    words.is_some_and(|words| STOPPED.contains(&words))
 }
 
 /// What a row of the conversation begins.
@@ -22,6 +30,9 @@ enum Begins<'a> {
     /// A notice, a tool, a box: nothing that anybody said.
     Other,
 }
+
+/// What the CLI says when somebody has stopped a turn.
+const STOPPED: &[&str] = &["Request cancelled.", "User cancelled the request."];
 
 /// The words that a screen reader reads before what would have a sign otherwise.
 const SPOKEN: &[&str] = &[
@@ -102,6 +113,7 @@ pub(super) fn read(rows: &[&str]) -> Talk {
         query.is_none() && !aloud && first.is_some_and(|row| indent(row) == 2 && !is_tool(row));
     let inside = inside && !rows.iter().any(|row| row.starts_with("Tips for getting started"));
     let mut open = if inside { Open::Answer } else { Open::Nothing };
+    let mut cancelled = false;
     for row in rows.iter().skip(query.unwrap_or(0)) {
         match begins(row) {
             Some(Begins::Query(text)) => {
@@ -111,13 +123,17 @@ pub(super) fn read(rows: &[&str]) -> Talk {
             Some(Begins::Answer(text)) => {
                 said.extend((!said.is_empty()).then_some(""));
                 said.push(text);
+                cancelled = false;
                 open = Open::Answer;
             }
             Some(Begins::Error(text)) => {
                 wrong = vec![text];
                 open = Open::Error;
             }
-            Some(Begins::Other) => open = Open::Nothing,
+            Some(Begins::Other) => {
+                cancelled |= is_stopped(row);
+                open = Open::Nothing;
+            }
             None => match open {
                 Open::Query if !row.is_empty() => asked.push(row.trim()),
                 // Indentation is part of what was said; the first two columns are the sign's.
@@ -133,6 +149,7 @@ pub(super) fn read(rows: &[&str]) -> Talk {
         query: query.map(|_| asked.join("\n")),
         answer: (!answer.is_empty()).then_some(answer),
         error: (!wrong.is_empty()).then(|| wrong.join(" ")),
+        cancelled,
     }
 }
 

@@ -56,9 +56,9 @@ fn overruled(title: Option<&str>, seen: &Seen<'_>) -> Option<SessionStatus> {
 
 /// What the CLI says before it is ready for a prompt.
 fn is_a_start(activity: &str) -> bool {
-    ["Waiting for auth", "Initializing", "Connecting to MCP", "Loading"]
-        .iter()
-        .any(|start| activity.starts_with(start))
+    // While a session is gone on with, the input box comes, goes, and comes again.
+    let starts = ["Waiting for auth", "Initializing", "Connecting to MCP", "Loading", "Resuming"];
+    starts.iter().any(|start| activity.starts_with(start))
 }
 
 /// Without a title: the rules of those who had none. An input box near the bottom and nothing that turns is idle.

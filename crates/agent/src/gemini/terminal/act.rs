@@ -43,11 +43,14 @@ impl Work {
             return Err(refusal("no_prompt", "there is nothing to send", "say something"));
         }
         self.is_ready(busy).await?;
+        self.is_whole().await?;
         self.has_no_draft().await?;
         let mut pasted = words.pasted();
         for file in files {
             pasted.push_str(" @");
             pasted.push_str(&escaped(&file.display().to_string()));
+            // Behind a path the CLI offers others, and Enter would choose one of them.
+            pasted.push(' ');
         }
         if matches!(words, Words::Shell(_)) {
             self.enter_shell(true).await?;
@@ -104,7 +107,7 @@ impl Work {
     }
 
     /// What a person has begun to type is theirs.
-    async fn has_no_draft(&mut self) -> Result<(), Failure> {
+    pub(super) async fn has_no_draft(&mut self) -> Result<(), Failure> {
         // What tmux has drawn by now, and not what we have.
         self.refresh().await?;
         let empty = |work: &Self| work.reading.draft.as_deref() == Some("");
@@ -155,7 +158,7 @@ impl Work {
     }
 
     /// Pastes text and sees it arrive.
-    async fn paste(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) async fn paste(&mut self, text: &str) -> Result<(), Failure> {
         // One that never says so may listen all the same.
         self.until(PATIENCE, |work| work.listens.now()).await;
         for _ in 0..20 {
@@ -197,7 +200,7 @@ impl Work {
     }
 
     /// Presses Enter, and sees the text leave the input box.
-    async fn submit(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) async fn submit(&mut self, text: &str) -> Result<(), Failure> {
         for _ in 0..ENTERS {
             self.pause(GUARD).await;
             self.pane.press(&["Enter"]).await?;

@@ -118,8 +118,9 @@ impl Found {
 
     async fn work(&self, server: &Server, files: Files, key: String) -> Result<Live, Failure> {
         let pane = Pane::find(server, &self.pane).await?;
-        Work::start(pane, Begun { key, files, listens: Listens::default(), typed: None }, None)
-            .await
+        let listens = Listens::default();
+        let begun = Begun { key, files, listens, typed: None, resumed: None };
+        Work::start(pane, begun, None).await
     }
 
     /// Whether it is called so: by the beginning of its id, or of the name that it had before.

@@ -22,6 +22,8 @@ pub struct Fusion {
     sent: VecDeque<String>,
     /// What was said here: what is looked for in session files.
     said: Vec<String>,
+    /// What the agent was told since we are here, by its file and its hooks.
+    heard: VecDeque<String>,
     recorded: Vec<Text<'static>>,
     epoch: u64,
     over: bool,
@@ -58,6 +60,7 @@ impl Fusion {
             noted: None,
             sent: VecDeque::new(),
             said: Vec::new(),
+            heard: VecDeque::new(),
             recorded: Vec::new(),
             epoch: 0,
             over: false,
@@ -90,6 +93,18 @@ impl Fusion {
     /// What was said here, by whomever.
     pub fn said(&self) -> &[String] {
         &self.said
+    }
+
+    /// Whether the agent was told this since we are here, by whomever.
+    pub fn has_heard(&self, mut is: impl FnMut(&str) -> bool) -> bool {
+        self.heard.iter().any(|heard| is(heard))
+    }
+
+    fn hears(&mut self, words: String) {
+        self.heard.push_back(words);
+        if self.heard.len() > SAID {
+            self.heard.pop_front();
+        }
     }
 
     /// A prompt was sent.
@@ -221,7 +236,9 @@ impl Fusion {
             let query = reading.query.clone().unwrap_or_default();
             self.begin(query, Source::Screen, out);
         }
-        let Some(turn) = self.turn.take() else { return };
+        let Some(mut turn) = self.turn.take() else { return };
+        // By whomever, with whichever key: the agent says so.
+        turn.cancelled |= reading.cancelled;
         let error = reading
             .error
             .as_ref()
@@ -251,6 +268,7 @@ impl Fusion {
                 if message.role == Role::User && !*changed {
                     let prompt = message.text();
                     if !prompt.trim().is_empty() {
+                        self.hears(prompt.clone());
                         self.begin(prompt, Source::SessionFile, out);
                     }
                 }
@@ -272,6 +290,7 @@ impl Fusion {
                 self.turn.get_or_insert_default();
                 self.sent.pop_front();
                 self.remember(&prompt.to_str());
+                self.hears(prompt.to_string());
                 self.begin(prompt.to_string(), Source::Hook, out);
             }
             // It knows what the dialog will be about before it is drawn, and better: the whole change, the whole command.

@@ -72,6 +72,13 @@ impl Orders {
         self.give(Kind::Send { words, files, busy }).await
     }
 
+    /// Sends words of which it is not known whether the CLI has them: somebody was ended while they sent them. They are
+    /// sent only where the CLI is seen not to have them; else this fails with [`HAD_ARRIVED`](super::HAD_ARRIVED) or
+    /// [`NOT_KNOWN`](super::NOT_KNOWN).
+    pub async fn send_in_doubt(&self, words: Words) -> Result<(), Failure> {
+        self.give(Kind::SendInDoubt(words)).await
+    }
+
     /// Answers a question, which is the open one where none is named. `choice` is the id of one of its options; `reason`
     /// is told to the agent. Done when the question is gone from the screen.
     pub async fn answer(
@@ -101,6 +108,12 @@ impl Orders {
     /// Passes on what a hook of this agent was told: its payload.
     pub async fn hook(&self, payload: impl Into<String>) -> Result<(), Failure> {
         self.give(Kind::Hook(payload.into())).await
+    }
+
+    /// Waits until a session that is gone on with is safe from the next start of the CLI, and sees that all of it is there.
+    /// Prompts do so by themselves.
+    pub async fn is_whole(&self) -> Result<(), Failure> {
+        self.give(Kind::Whole).await
     }
 
     /// Ends the agent, as a person would; at once where it does not listen.

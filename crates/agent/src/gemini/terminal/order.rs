@@ -27,10 +27,12 @@ pub(super) struct Order {
 #[derive(Debug)]
 pub(super) enum Kind {
     Send { words: Words, files: Vec<PathBuf>, busy: Busy },
+    SendInDoubt(Words),
     Answer { question: Option<String>, choice: String, reason: Option<String> },
     Interrupt { drop_queued: bool },
     Mode(Mode),
     Model(String),
     Hook(String),
+    Whole,
     Stop,
 }

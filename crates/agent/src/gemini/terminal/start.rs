@@ -2,9 +2,11 @@
 
 use super::super::cli::{Cli, Search, Version};
 use super::super::hooks::KEY;
+use super::super::transcript::resume::Resume;
 use super::files::Files;
 use super::listens::Listens;
 use super::live::Live;
+use super::resumed::Resumed;
 use super::work::{Begun, Work};
 use crate::model::{Failure, Mode, Phase};
 use crate::terminal::{Pane, Server, Size, Socket, Window};
@@ -65,7 +67,7 @@ pub struct Start {
     model: Option<String>,
     include: Vec<PathBuf>,
     session_id: Option<String>,
-    resume: Option<(String, PathBuf)>,
+    resume: Option<Resume>,
     extra: Vec<String>,
     size: Option<Size>,
     shell: Option<String>,
@@ -147,10 +149,11 @@ impl Start {
         self
     }
 
-    /// Goes on with a session, whose file is `file`.
+    /// Goes on with a session instead of beginning a new one. A copy of it is kept first, its minute is waited for, and
+    /// nothing is sent before all of it is seen to be there.
     #[must_use]
-    pub fn resume(mut self, id: impl Into<String>, file: impl Into<PathBuf>) -> Self {
-        self.resume = Some((id.into(), file.into()));
+    pub fn resume(mut self, resume: Resume) -> Self {
+        self.resume = Some(resume);
         self
     }
 
@@ -198,8 +201,10 @@ impl Start {
         let key = id.clone().unwrap_or_else(|| format!("new-{}", short_name()));
         // Looked at before the CLI touches it.
         let mut files = Files::new(gemini.clone(), &cwd, id.clone());
-        if let Some((_, file)) = &self.resume {
-            files.resume(file);
+        let mut resumed = None;
+        if let Some(resume) = &self.resume {
+            resumed = Some(Resumed::new(resume.prepare(Some(&cli)).await?));
+            files.resume(&resume.file);
         }
         let command = self.command(&cli, id.as_deref());
         let env = self.environment(&key);
@@ -219,6 +224,7 @@ impl Start {
             files,
             listens: Listens::not_yet(),
             typed: self.shell.as_ref().map(|_| shell_line(&command)),
+            resumed,
         };
         Work::start(pane, begun, self.prompt).await
     }
@@ -241,8 +247,8 @@ impl Start {
 
     /// The id of the session, where it is known before the start.
     fn id(&self, cli: &Cli) -> Result<Option<String>, Failure> {
-        if let Some((id, _)) = &self.resume {
-            return Ok(Some(id.clone()));
+        if let Some(resume) = &self.resume {
+            return Ok(Some(resume.id.clone()));
         }
         if !cli.at_least(CHOOSES_ID) {
             if self.session_id.is_none() {
@@ -264,7 +270,7 @@ impl Start {
         }
         words.extend(self.model.iter().map(|model| format!("--model={model}")));
         match &self.resume {
-            Some((id, _)) => words.push(format!("--resume={id}")),
+            Some(resume) => words.push(format!("--resume={}", resume.id)),
             None => words.extend(id.map(|id| format!("--session-id={id}"))),
         }
         for directory in &self.include {

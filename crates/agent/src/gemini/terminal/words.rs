@@ -65,19 +65,48 @@ fn plain(text: &str) -> String {
 }
 
 /// True where what stands in the input box is this text: it is wrapped there, and a long paste is only named.
-pub(super) fn stands(draft: &str, pasted: &str) -> bool {
+pub(super) fn stands(draft: &str, text: &str) -> bool {
     let bare = |text: &str| -> String {
         text.chars().filter(|c| !c.is_whitespace() && *c != VEIL).collect()
     };
-    let (draft, pasted) = (bare(draft), bare(pasted));
+    let (draft, pasted) = (bare(draft), bare(text));
     if draft == pasted {
         return true;
     }
-    // `[Pasted Text: 12 lines]` or `[Pasted Text: 700 chars]`, and nothing else.
-    let named = draft.strip_prefix("[PastedText:").and_then(|rest| rest.strip_suffix(']'));
-    named.is_some_and(|rest| rest.ends_with("lines") || rest.ends_with("chars"))
+    is_name_of(&draft, text)
+        || (draft.contains("[Image") && bare(&without_images(&draft)) == bare(&without_paths(text)))
         // A box shows only so many rows of a long draft: the end of it.
         || (draft.len() > 200 && pasted.ends_with(&draft))
+}
+
+/// A draft without the pictures that newer versions show instead of their paths: `[Image one.png]`.
+fn without_images(draft: &str) -> String {
+    let mut parts = draft.split("[Image");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
+}
+
+/// A text without the paths of pictures.
+fn without_paths(text: &str) -> String {
+    const PICTURES: [&str; 7] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp"];
+    // A blank that is part of a path is escaped.
+    let hidden = text.replace("\\ ", "\u{0}");
+    let is_picture = |word: &str| {
+        word.starts_with('@') && PICTURES.iter().any(|end| word.to_lowercase().ends_with(end))
+    };
+    hidden.split_whitespace().filter(|word| !is_picture(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// True where the draft is the name that the CLI gives this paste, and nothing else: `[Pasted Text: 12 lines]`,
+/// `[Pasted Text: 700 chars]`, with ` #2` where one before it was called the same.
+fn is_name_of(draft: &str, text: &str) -> bool {
+    let inside = draft.strip_prefix("[PastedText:").and_then(|rest| rest.strip_suffix(']'));
+    let Some(named) = inside.map(|inside| inside.split('#').next().unwrap_or_default()) else {
+        return false;
+    };
+    // The CLI counts characters after some of them were taken out.
+    let (chars, lines) = (named.strip_suffix("chars"), named.strip_suffix("lines"));
+    chars.is_some() || lines.and_then(|n| n.parse().ok()) == Some(text.split('\n').count())
 }
 
 #[cfg(test)]
@@ -102,6 +131,11 @@ mod tests {
     fn a_draft_is_known_however_it_is_wrapped() {
         assert!(stands("write a long\nprompt here", "write a long prompt here"));
         assert!(stands("[Pasted Text: 12 lines]", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12"));
+        assert!(stands("[Pasted Text: 3 lines #2]", "1\n2\n3"));
+        assert!(!stands("[Pasted Text: 4 lines]", "1\n2\n3"));
+        let pictures = "look at @/tmp/one\\ pixel.png and @b.jpg ";
+        assert!(stands("look at [Image one pixel.png] and [Image b.jpg]", pictures));
+        assert!(!stands("look at [Image one pixel.png] and then", pictures));
         assert!(!stands("write a long prompt hereX", "write a long prompt here"));
         assert!(!stands("", "x"));
     }

@@ -7,6 +7,7 @@ use super::fuse::{Fusion, Picture};
 use super::listens::Listens;
 use super::live::{Live, Orders};
 use super::order::{Kind, Order};
+use super::resumed::Resumed;
 use crate::model::{Event, Failure, SessionStatus, Source};
 use crate::terminal::{Emulator, Ended, Gone, News, Pane, Watch};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub(super) struct Begun {
     pub(super) listens: Listens,
     /// A line to be typed into the shell that was started first.
     pub(super) typed: Option<String>,
+    /// The session that is gone on with.
+    pub(super) resumed: Option<Resumed>,
 }
 
 pub(super) struct Work {
@@ -40,6 +43,7 @@ pub(super) struct Work {
     pub(super) fusion: Fusion,
     pub(super) files: Files,
     pub(super) listens: Listens,
+    pub(super) resumed: Option<Resumed>,
     hooks: Translator,
     watch: Watch,
     emulator: Emulator,
@@ -82,6 +86,7 @@ impl Work {
             fusion: Fusion::new(begun.key),
             files: begun.files,
             listens: begun.listens,
+            resumed: begun.resumed,
             hooks: Translator::default(),
             watch,
             emulator: Emulator::new(captured.size),
@@ -123,6 +128,7 @@ impl Work {
     async fn carry_out(&mut self, order: Kind) -> Result<(), Failure> {
         match order {
             Kind::Send { words, files, busy } => self.send(&words, &files, busy).await,
+            Kind::SendInDoubt(words) => self.send_in_doubt(&words).await,
             Kind::Answer { question, choice, reason } => {
                 self.answer(question.as_deref(), &choice, reason.as_deref()).await
             }
@@ -132,6 +138,10 @@ impl Work {
             Kind::Hook(payload) => {
                 self.hook(&payload).await;
                 Ok(())
+            }
+            Kind::Whole => {
+                self.has_begun().await?;
+                self.is_whole().await
             }
             Kind::Stop => self.stop().await,
         }
@@ -161,6 +171,7 @@ impl Work {
             Woke::Settled => {
                 self.settles = None;
                 self.look(true).await;
+                self.put_stubs_away();
                 self.resized = false;
             }
             Woke::Written => self.read_file().await,
@@ -276,6 +287,7 @@ impl Work {
         if let Some(id) = key {
             self.is_called(&id, Source::SessionFile, &mut out).await;
         }
+        self.put_stubs_away();
         self.say(out).await;
     }
 
@@ -342,6 +354,7 @@ impl Work {
     async fn end(&mut self, why: &str) {
         self.read_file().await;
         let mut out = Vec::new();
+        self.leaves_whole(&mut out);
         self.fusion.ended(why, &mut out);
         self.say(out).await;
         self.over = true;

@@ -8,12 +8,49 @@
 use super::digest::digest;
 use super::rescue::copy_to;
 use super::whole::{Format, Transcript, text};
-use crate::model::{Block, Message, Role};
+use crate::gemini::cli::{Cli, Version};
+use crate::model::{Block, Failure, Message, Phase, Role};
 use jiff::Timestamp;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Since this version a resume in the minute in which the session was made destroys it.
+const CLASHES: Version = Version::new(0, 39, 0);
+
+/// A session to go on with.
+#[derive(Debug, Clone)]
+pub struct Resume {
+    /// Its id.
+    pub id: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// Where a copy of it is kept.
+    pub aside: PathBuf,
+}
+
+impl Resume {
+    /// What is done before any CLI touches the session: a copy is kept, its minute is waited for, and the stubs are moved
+    /// that somebody else has left, for which our own start would delete it.
+    pub(in crate::gemini) async fn prepare(&self, cli: Option<&Cli>) -> Result<Guard, Failure> {
+        let guard = Guard::new(&self.file, &self.aside).map_err(|error| {
+            let message = format!("could not keep a copy of {}: {error}", self.file.display());
+            Failure::new(Phase::Start, "no_copy", message)
+                .hint("without a copy the session is not gone on with: it may be lost")
+        })?;
+        if cli.is_none_or(|cli| cli.at_least(CLASHES)) {
+            guard.wait().await;
+        }
+        guard.move_stubs().map_err(|error| {
+            let message = format!("{} is at risk: {error}", self.file.display());
+            Failure::new(Phase::Start, "no_copy", message).hint(
+                "a stub beside it could not be moved; the next start of the CLI would delete both",
+            )
+        })?;
+        Ok(guard)
+    }
+}
 
 /// A session file that is gone on with.
 ///

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tokio::task::JoinSet;
 
 /// The words of a session file, person and model in turns.
-fn words(file: &Path) -> Vec<String> {
+pub(crate) fn words(file: &Path) -> Vec<String> {
     let file = if file.with_extension("jsonl").exists() {
         file.with_extension("jsonl")
     } else {
@@ -26,7 +26,7 @@ fn words(file: &Path) -> Vec<String> {
 }
 
 /// Sessions are kept by the CLI's own rules, as on the machine of a user who has changed nothing.
-fn keep_by_the_rules(stage: &Stage) {
+pub(crate) fn keep_by_the_rules(stage: &Stage) {
     let file = stage.home().gemini().join("settings.json");
     let mut settings: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();

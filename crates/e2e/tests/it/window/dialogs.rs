@@ -5,7 +5,7 @@ use pollux_agent::model::{Answer, EventKind, QuestionKind, Role, SessionStatus, 
 use pollux_e2e::Cli;
 
 /// Waits for the next question, and gives its kind and the labels of its options.
-async fn asked(show: &mut Show, from: usize) -> (QuestionKind, Vec<String>) {
+pub(super) async fn asked(show: &mut Show, from: usize) -> (QuestionKind, Vec<String>) {
     show.hear("question", from, |event| matches!(event.kind, EventKind::Asked(_))).await;
     let question = show.heard.iter().skip(from).find_map(|event| match &event.kind {
         EventKind::Asked(question) => Some(question),

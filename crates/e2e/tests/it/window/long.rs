@@ -1,11 +1,10 @@
 //! A long conversation: what was heard is what the session file holds, and no status was wrong.
 
-use super::{Show, Theatre};
+use super::{Show, Theatre, session_file};
 use pollux_agent::gemini::transcript::{Transcript, text};
 use pollux_agent::model::{EventKind, SessionStatus};
 use pollux_e2e::{Cli, prompts};
 use serde_json::Value;
-use std::path::PathBuf;
 
 use SessionStatus::{Idle, Waiting, Working};
 
@@ -94,14 +93,4 @@ fn pretty(heard: &[Value], held: &[Value], version: &str) {
         assert_eq!(one, other, "{version}");
     }
     assert_eq!(heard.len(), held.len(), "{version}");
-}
-
-fn session_file(theatre: &Theatre) -> PathBuf {
-    let tmp = theatre.stage.home().gemini().join("tmp");
-    let chats = std::fs::read_dir(tmp).unwrap().flatten().map(|entry| entry.path().join("chats"));
-    let files = chats.filter_map(|chats| std::fs::read_dir(chats).ok()).flatten().flatten();
-    let mut files: Vec<PathBuf> =
-        files.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-    assert_eq!(files.len(), 1, "{files:?}");
-    files.remove(0)
 }

@@ -1,9 +1,10 @@
 //! Modes, interrupts, queues, people, sizes and deaths.
 
-use super::dialogs::{ended, everywhere};
+use super::dialogs::{asked, ended, everywhere};
 use super::{Show, Theatre, kill_server};
 use pollux_agent::gemini::terminal::{Busy, Found, Words, adoptable, all};
 use pollux_agent::model::{EventKind, Mode, Role, SessionStatus, StopReason};
+use pollux_agent::terminal::Size;
 use pollux_e2e::{Cli, PINNED, wait_for};
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -86,6 +87,45 @@ async fn a_person_who_types_is_not_disturbed() {
         let failure = show.order(orders.prompt("talk")).await.unwrap_err();
         assert_eq!(failure.code, "draft_in_the_way");
         assert!(show.screen().await.contains("half a thou"));
+        // They think better of it, and read what was said before.
+        // Ctrl+C would do too, but old versions do not take it for that after a turn.
+        pane.press(&["C-e", "C-u"]).await.unwrap();
+        pane.server().command(&["copy-mode", "-t", pane.id()]).await.unwrap();
+        said_so(show, "talk while somebody reads").await;
+        pane.resize(Size { columns: 40, rows: 30 }).await.unwrap();
+        let long = "a long prompt about nothing, ".repeat(12);
+        said_so(show, &format!("talk: {long}and so on")).await;
+        let lines: Vec<String> = (1..=19).map(|line| format!("line {line} of many")).collect();
+        for times in ["talk", "talk once more"] {
+            said_so(show, &format!("{times}\n{}", lines.join("\n"))).await;
+        }
+    })
+    .await;
+}
+
+/// Sends a prompt that is done at once, and finds it as it was.
+async fn said_so(show: &mut Show, prompt: &str) {
+    let from = show.heard.len();
+    show.prompt(prompt).await;
+    assert_eq!(ended(show, from).await, StopReason::EndTurn, "{}", show.screen().await);
+    let said = show.said();
+    assert!(said.contains(&(Role::User, prompt.to_owned())), "{said:#?}");
+}
+
+#[tokio::test]
+async fn a_turn_that_a_person_stops_at_the_desk_was_cancelled() {
+    everywhere("terminal", async |show, _| {
+        let pane = show.live.pane().clone();
+        show.prompt("go slow").await;
+        show.hear("some words", 0, |event| matches!(event.kind, EventKind::TextGrew { .. })).await;
+        pane.press(&["Escape"]).await.unwrap();
+        assert_eq!(ended(show, 0).await, StopReason::Cancelled, "{}", show.screen().await);
+        let from = show.heard.len();
+        show.prompt("run a command").await;
+        asked(show, from).await;
+        pane.press(&["Escape"]).await.unwrap();
+        assert_eq!(ended(show, from).await, StopReason::Cancelled, "{}", show.screen().await);
+        said_so(show, "talk a little").await;
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use super::send::{come_to_rest, exit};
 use super::tell::{Format, Teller, question};
-use super::{daemon, done, find, join, only_in_terminals, order, trouble};
+use super::{daemon, done, find, join, order, trouble};
 use crate::cli::complete::ids;
 use crate::cli::session::answer::{self, Given};
 use crate::cli::session::change::Tell;
@@ -38,8 +38,8 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, self.output.is_some(), config).await? {
-            only_in_terminals(&[("--output", self.output.is_some())])?;
+        let only = [("--output", self.output.is_some())];
+        if let Some(client) = daemon(&self.id, &only, config).await? {
             let (session, choice, reason) = (self.id, self.choice, self.reason);
             let (question, tell) = (self.question, self.tell);
             let given = Given { session, choice, question, reason, tell };

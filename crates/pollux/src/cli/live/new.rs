@@ -1,17 +1,17 @@
 //! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
 use super::send::{come_to_rest, exit};
-use super::tell::{Format, Teller};
-use super::{attach, only_in_terminals, tell, trouble};
+use super::tell::{Format, Rest, Teller};
+use super::{attach, only_in_terminals, order, tell, trouble};
 use crate::api::{Begin, Driver};
-use crate::cli::run::{self, prompt, resume::Kept};
+use crate::cli::run::{self, prompt, resume};
 use crate::cli::session::change::{self, Tell};
 use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
-use pollux_agent::model::{EventKind, Mode, SessionStatus};
+use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -94,6 +94,12 @@ impl New {
         let mut live = self.start(&config).await?;
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
         let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        let mut early = Vec::new();
+        if self.resume.is_some() {
+            // The next start of the CLI, whosever it is, must find nothing for which it would delete the session.
+            let safe = live.orders();
+            order(&mut live, safe.is_whole(), |event| early.push(event)).await?;
+        }
         if let Some(client) = Client::running(&config).await? {
             tell(&client, &super::find(&key, &config).await?).await?;
         }
@@ -101,6 +107,7 @@ impl New {
             if format == Format::Text {
                 report::note(&format!("session {key}"));
             }
+            told(&early, &mut teller)?;
             while let Some(event) = live.next().await {
                 teller.event(&event)?;
             }
@@ -115,7 +122,10 @@ impl New {
             return attach::to(&super::find(&key, &config).await?);
         }
         if self.tell.wait && self.prompt.is_some() {
-            return Ok(exit(come_to_rest(&mut live, &mut teller).await?));
+            return Ok(exit(match told(&early, &mut teller)? {
+                Some(rest) => rest,
+                None => come_to_rest(&mut live, &mut teller).await?,
+            }));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -168,8 +178,7 @@ impl New {
             start = start.include(config.cwd.join(directory));
         }
         if let Some(wanted) = &self.resume {
-            let kept = Kept::new(wanted, &cwd, config, &cli).await?;
-            start = start.resume(&kept.resume.id, &kept.resume.file);
+            start = start.resume(resume::find(wanted, &cwd, config, &cli)?);
         }
         start = self.model.iter().fold(start, Start::model);
         start = self.session_id.iter().fold(start, Start::session_id);
@@ -183,6 +192,15 @@ impl New {
         }
         start.cli(cli).start().await.map_err(trouble)
     }
+}
+
+/// Tells what was heard while something else was waited for, and whether the agent has come to rest by that.
+pub(super) fn told(early: &[Event<'static>], teller: &mut Teller) -> anyhow::Result<Option<Rest>> {
+    let mut rest = None;
+    for event in early {
+        rest = teller.event(event)?.or(rest);
+    }
+    Ok(rest)
 }
 
 /// Waits until the agent is ready, and gives the session's id.

@@ -1,10 +1,11 @@
 //! `pollux interrupt`, `pollux mode`, `pollux model`: short orders for an agent.
 
-use super::{daemon, done, join, only_in_terminals, order};
+use super::{daemon, done, join, order};
 use crate::cli::complete::ids;
 use crate::cli::run;
 use crate::cli::session::change::{self, Tell};
 use crate::config::Config;
+use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::model;
 use pollux_agent::session::Command;
@@ -26,8 +27,8 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, self.drop_queued, config).await? {
-            only_in_terminals(&[("--drop-queued", self.drop_queued)])?;
+        let only = [("--drop-queued", self.drop_queued)];
+        if let Some(client) = daemon(&self.id, &only, config).await? {
             let command = Command::Interrupt;
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }
@@ -58,10 +59,15 @@ pub(crate) struct Mode {
 
 impl Mode {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, false, config).await? {
+        if let Some(client) = daemon(&self.id, &[], config).await? {
             let seconds = self.minutes.map(|minutes| minutes.saturating_mul(60));
             let command = Command::Mode { mode: self.to, seconds };
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
+        }
+        if self.minutes.is_some() {
+            let message = "`--minutes` needs the daemon: nobody else is there when they are over";
+            let hint = "start it with `pollux serve --detach`, or leave the flag out";
+            return Err(Trouble::refused("needs_daemon", message).hint(hint).into());
         }
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
@@ -87,7 +93,7 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, false, config).await? {
+        if let Some(client) = daemon(&self.id, &[], config).await? {
             let command = Command::Model { model: self.to };
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }

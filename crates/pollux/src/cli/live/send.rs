@@ -1,7 +1,8 @@
 //! `pollux send`: words for an agent.
 
+use super::new::told;
 use super::tell::{Format, Rest, Teller};
-use super::{daemon, done, join, only_in_terminals, order};
+use super::{daemon, done, join, order};
 use crate::cli::complete::ids;
 use crate::cli::run::prompt;
 use crate::cli::session::change::{self, Tell};
@@ -58,17 +59,13 @@ enum While {
 impl Send {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let text = prompt::read(self.text.as_deref())?;
-        let directly = self.literal
-            || self.output.is_some()
-            || matches!(self.busy, Some(While::Queue | While::Refuse))
-            || !self.attach.is_empty();
-        if let Some(client) = daemon(&self.id, directly, config).await? {
-            only_in_terminals(&[
-                ("--literal", self.literal),
-                ("--attach", !self.attach.is_empty()),
-                ("--busy", self.busy.is_some()),
-                ("--output", self.output.is_some()),
-            ])?;
+        let only = [
+            ("--literal", self.literal),
+            ("--attach", !self.attach.is_empty()),
+            ("--busy", matches!(self.busy, Some(While::Queue | While::Refuse))),
+            ("--output", self.output.is_some()),
+        ];
+        if let Some(client) = daemon(&self.id, &only, config).await? {
             let command = Command::prompt(text);
             return change::order(&client, &self.id, command, self.tell).await;
         }
@@ -91,11 +88,7 @@ impl Send {
             return Ok(ExitCode::SUCCESS);
         }
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
-        let mut rest = None;
-        for event in early {
-            rest = teller.event(&event)?.or(rest);
-        }
-        let rest = match rest {
+        let rest = match told(&early, &mut teller)? {
             Some(rest) => rest,
             None => come_to_rest(&mut live, &mut teller).await?,
         };

@@ -23,7 +23,7 @@ pub(crate) struct Stop {
 
 impl Stop {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        if let Some(client) = daemon(&self.id, false, config).await? {
+        if let Some(client) = daemon(&self.id, &[], config).await? {
             return change::order(&client, &self.id, Command::Stop, Tell::now(self.json)).await;
         }
         let found = find(&self.id, config).await?;

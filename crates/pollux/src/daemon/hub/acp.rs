@@ -82,7 +82,9 @@ impl Orders for Steers {
         let (control, stop) = (self.control.clone(), self.stop.clone());
         Box::pin(async move {
             match order {
-                Order::Prompt { text, images } => control.prompt(with(text, images).await?).await,
+                Order::Prompt { text, images, .. } => {
+                    control.prompt(with(text, images).await?).await
+                }
                 Order::Keys { .. } => {
                     let why = "the agent is not in a terminal";
                     Err(Failure::new(Phase::Request, "no_terminal", why))

@@ -17,6 +17,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use pollux_agent::gemini::hooks::Translator;
+use pollux_agent::gemini::terminal::{HAD_ARRIVED, NOT_KNOWN};
 use pollux_agent::gemini::transcript::follow::Follow;
 use pollux_agent::model::{Event, EventKind, Failure, Level, SessionStatus, Source, StopReason};
 use pollux_agent::session::{Command, Effect, Order, Reply, Request, Session};
@@ -114,8 +115,6 @@ pub(super) struct Task {
     ordered: FuturesUnordered<Ordered>,
     waiting: VecDeque<Order>,
     turn: Turn,
-    /// Set where it is not known whether the prompt that waits first has arrived: it would be told of after this event.
-    doubt: Option<u64>,
     hooks: Translator,
     /// What hooks were told, on its way to the driver.
     passed_on: JoinSet<Result<(), Failure>>,
@@ -170,7 +169,6 @@ impl Task {
             ordered: FuturesUnordered::new(),
             waiting: VecDeque::new(),
             turn: Turn::None,
-            doubt: slot.torn.then_some(slot.feed.summary().seq),
             hooks: Translator::default(),
             passed_on: JoinSet::new(),
         }
@@ -288,13 +286,10 @@ impl Task {
         if let Some(refused) = self.cannot(&request.command) {
             return Ok(refused);
         }
-        if let (Command::Continue, Some(before)) = (&request.command, self.doubt.take()) {
-            // Meanwhile it may be seen to have arrived.
-            if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
-                self.look().await;
-                self.follow = None;
-            }
-            self.arrived(before).await;
+        if request.command == Command::Continue && self.is_in_doubt() {
+            // Meanwhile its file may say that it has arrived.
+            self.look().await;
+            self.follow = None;
         }
         let verdict = self.session.command(&request, self.clock.now());
         let reply = verdict.reply;
@@ -306,6 +301,12 @@ impl Task {
             self.effects(verdict.effects, command).await;
         }
         Ok(reply)
+    }
+
+    /// Whether nobody but the session's file can say if the prompt that waits first has arrived.
+    fn is_in_doubt(&self) -> bool {
+        let seen = self.orders.as_ref().is_some_and(|orders| orders.pane().is_some());
+        !seen && self.session.state().queue.first().is_some_and(|first| first.doubt)
     }
 
     /// What this driver has no way for.
@@ -407,6 +408,8 @@ impl Task {
     async fn delivered(&mut self, order: &Order, outcome: Result<(), Failure>) {
         let effects = match outcome {
             Ok(()) => self.session.delivered(order),
+            Err(failure) if failure.code == HAD_ARRIVED => self.session.had_arrived(),
+            Err(failure) if failure.code == NOT_KNOWN => self.session.is_not_known(),
             Err(failure) => self.session.failed(order, &failure.message, self.clock.now()),
         };
         self.effects(effects, None).await;

@@ -6,11 +6,11 @@ use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::file_of;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::cli::Version;
 use pollux_agent::gemini::terminal::{
     Busy, Found, Live, Orders as Steering, Start, Words, adoptable, all,
 };
-use pollux_agent::gemini::transcript::resume::Guard;
+use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Text};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Socket};
@@ -19,8 +19,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// `--session-id` came with this version.
 const OWN_ID: Version = Version::new(0, 41, 0);
-/// Since this version the names of session files that fall into one minute clash.
-const CLASHES: Version = Version::new(0, 39, 0);
 
 /// The tmux server for terminals of ours. One connection is enough for all of them.
 #[derive(Debug, Clone)]
@@ -108,11 +106,11 @@ fn trouble(failure: Failure) -> anyhow::Error {
 
 /// Takes an agent up that is there, or starts one.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
-    let (live, guard) = match &wanted.found {
+    let live = match &wanted.found {
         Some(found) => {
             let server = gemini.tmux.server(Some(found)).await?;
             let place = wanted.place.lock().ok().and_then(|mut place| place.take());
-            (found.watch_from(&server, &gemini.home, place).await?, None)
+            found.watch_from(&server, &gemini.home, place).await?
         }
         None => begin(&wanted, &gemini).await?,
     };
@@ -121,14 +119,10 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let pane = live.pane().clone();
     let ours = *pane.server().socket() == gemini.tmux.socket;
     let steers = Steers { orders: live.orders(), pane, ours, life: life.clone() };
-    Ok(Agent {
-        events: Box::new(Hears { live, life, guard }),
-        orders: Arc::new(steers),
-        ready: false,
-    })
+    Ok(Agent { events: Box::new(Hears { live, life }), orders: Arc::new(steers), ready: false })
 }
 
-async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<(Live, Option<Guard>), Failure> {
+async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<Live, Failure> {
     let cli = gemini.cli().await?;
     let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     if wanted.mode == Mode::Default {
@@ -139,35 +133,20 @@ async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<(Live, Option<Guard>)
     for (name, value) in &gemini.env {
         start = start.env(name.to_string_lossy(), value.to_string_lossy());
     }
-    let mut guard = None;
     if let Some(id) = &wanted.agent_id {
         let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id));
         let file = file.ok_or_else(|| no_file(id))?;
-        guard = Some(kept(&file, &gemini.aside, &cli).await?);
-        start = start.resume(id, file);
+        start = start.resume(Resume { id: id.clone(), file, aside: gemini.aside.clone() });
     } else if cli.at_least(OWN_ID) {
         start = start.session_id(&wanted.id);
     }
     let server = gemini.tmux.server(None).await?;
-    Ok((start.cli(cli).start_on(&server).await?, guard))
-}
-
-/// A copy of the session's file, before the CLI touches it.
-async fn kept(file: &Path, aside: &Path, cli: &Cli) -> Result<Guard, Failure> {
-    let guard = Guard::new(file, aside).map_err(|error| {
-        let message = format!("no copy could be made of {}: {error}", file.display());
-        Failure::new(Phase::Start, "no_copy", message)
-    })?;
-    if cli.at_least(CLASHES) {
-        guard.wait().await;
-    }
-    Ok(guard)
+    start.cli(cli).start_on(&server).await
 }
 
 struct Hears {
     live: Live,
     life: String,
-    guard: Option<Guard>,
 }
 
 impl Events for Hears {
@@ -177,7 +156,6 @@ impl Events for Hears {
             match &mut event.kind {
                 EventKind::Asked(question) => question.id = self.named(&question.id),
                 EventKind::Answered { question_id, .. } => *question_id = self.named(question_id),
-                EventKind::SessionEnded { .. } => self.settle(),
                 _ => {}
             }
             Some(event)
@@ -188,13 +166,6 @@ impl Events for Hears {
 impl Hears {
     fn named(&self, id: &Text<'_>) -> Text<'static> {
         Text::from(format!("{}-{id}", self.life))
-    }
-
-    /// Takes away what would make the next start of the CLI delete the session.
-    fn settle(&mut self) {
-        if let Some(Err(error)) = self.guard.take().map(|guard| guard.move_stubs()) {
-            tracing::warn!("what an agent left could not be put away: {error}");
-        }
     }
 }
 
@@ -225,6 +196,9 @@ impl Orders for Steers {
 impl Steers {
     async fn obey(&self, order: Order) -> Result<(), Failure> {
         match order {
+            Order::Prompt { text, doubt: true, .. } => {
+                self.orders.send_in_doubt(Words::typed(&text)).await
+            }
             // Somebody at the desk may have been faster: then the CLI queues it.
             Order::Prompt { text, .. } => {
                 self.orders.send(Words::typed(&text), Vec::new(), Busy::Queue).await

@@ -1,13 +1,11 @@
 //! What is done before anybody is answered: the log is brought up to date with the session's file.
 
-use super::{AT_ONCE, Task, Turn, parts};
+use super::{Task, Turn, parts};
 use crate::daemon::hub::repair::missing;
-use crate::daemon::log::{self, Entry};
+use crate::daemon::log;
 use pollux_agent::gemini::transcript::follow::Follow;
 use pollux_agent::model::{Event, EventKind, SessionStatus, Source, StopReason};
-use pollux_agent::session::{By, Command, Request};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 impl Task {
     /// What must be done before anybody is answered: the log is brought up to date with the session's file.
@@ -27,10 +25,7 @@ impl Task {
 
     /// The agent is there already, in a terminal: its file is read up to now, and its driver goes on from there.
     pub(super) async fn take_up(&mut self) {
-        let before = self.summary.seq;
-        self.doubt = Some(before);
         self.look().await;
-        self.arrived(before).await;
         let no = self.no;
         let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
         if matches!(turn, Ok(Some((_, false)))) {
@@ -47,10 +42,8 @@ impl Task {
         self.torn = false;
         // What is told of the turn makes an agent idle again that is gone.
         let gone = self.summary.driver.is_some() && self.summary.status == SessionStatus::Exited;
-        let before = self.summary.seq;
         self.look().await;
         self.follow = None;
-        self.arrived(before).await;
         let no = self.no;
         let turn = self.log.read(move |connection| log::last_turn(connection, no)).await;
         let mut events = Vec::new();
@@ -69,28 +62,6 @@ impl Task {
         }
         if !events.is_empty() {
             self.record(events, None).await;
-        }
-    }
-
-    /// A prompt of which it is not known whether it arrived has arrived where the file now tells of it.
-    pub(super) async fn arrived(&mut self, before: u64) {
-        let Some(first) = self.session.state().queue.first().cloned() else { return };
-        let no = self.no;
-        let read = move |connection: &rusqlite::Connection| {
-            log::events(connection, no, before, AT_ONCE, usize::MAX)
-        };
-        let Ok(told) = self.log.read(read).await else { return };
-        let text = serde_json::Value::from(first.text.as_str()).to_string();
-        let is = |entry: &Arc<Entry>| {
-            entry.kind == "message_recorded"
-                && entry.json.contains(r#""role":"user""#)
-                && entry.json.contains(&text)
-        };
-        if told.iter().any(is) {
-            let cancel = Command::Cancel { queued: first.id };
-            let id = uuid::Uuid::new_v4().to_string();
-            let request = Request { id, by: By::owner(), command: cancel };
-            drop(self.session.command(&request, self.clock.now()));
         }
     }
 

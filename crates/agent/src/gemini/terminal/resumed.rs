@@ -1,0 +1,85 @@
+//! A session that is gone on with: it is whole before anything is said in it, and no stub of its resume stays, for which
+//! the next start of the CLI would delete it.
+
+use super::super::transcript::resume::Guard;
+use super::act::refusal;
+use super::work::Work;
+use crate::model::{Event, EventKind, Failure, Level, SessionStatus, Source};
+use std::time::Duration;
+
+/// How long the CLI may take to write back what it has read: at first it empties the list.
+const WRITTEN: Duration = Duration::from_secs(10);
+/// How long it may take to leave its stub, where it leaves one.
+const LEFT: Duration = Duration::from_secs(3);
+
+/// What is known of a session that is gone on with.
+#[derive(Debug)]
+pub(super) struct Resumed {
+    guard: Guard,
+    /// A stub was there, and was moved.
+    moved: bool,
+    /// All that was there before was there again.
+    whole: bool,
+}
+
+impl Resumed {
+    pub(super) fn new(guard: Guard) -> Self {
+        Self { guard, moved: false, whole: false }
+    }
+
+    /// Moves the stubs.
+    fn put_away(&mut self) {
+        // What cannot be moved now is tried again with the next news.
+        self.moved |= self.guard.move_stubs().is_ok_and(|stubs| !stubs.is_empty());
+    }
+}
+
+impl Work {
+    /// Something was written, or the agent is ready.
+    pub(super) fn put_stubs_away(&mut self) {
+        let ready = self.status() != SessionStatus::Starting;
+        if let Some(resumed) = self.resumed.as_mut().filter(|resumed| ready && !resumed.moved) {
+            resumed.put_away();
+        }
+    }
+
+    /// Waits until a session that is gone on with is safe: its stub is put away, and all of it is there.
+    pub(super) async fn is_whole(&mut self) -> Result<(), Failure> {
+        self.put_stubs_away();
+        let done = |work: &Self| work.resumed.as_ref().is_none_or(|resumed| resumed.moved);
+        let known = |work: &Self| work.resumed.as_ref().is_none_or(|resumed| resumed.whole);
+        if known(self) {
+            return Ok(());
+        }
+        self.until(LEFT, done).await;
+        let whole =
+            |work: &Self| work.resumed.as_ref().is_none_or(|resumed| resumed.guard.check().is_ok());
+        let is_whole = self.until(WRITTEN, whole).await;
+        let Some(resumed) = &mut self.resumed else { return Ok(()) };
+        resumed.whole = is_whole;
+        let Err(missing) = resumed.guard.check() else { return Ok(()) };
+        let what = match resumed.guard.put_back() {
+            Ok(()) => "the file was put back as it was".to_owned(),
+            Err(error) => format!("and the file could not be put back: {error}"),
+        };
+        let message = format!("the resume damaged the session ({missing}); {what}");
+        let hint = format!("stop the agent; a copy is at {}", resumed.guard.copy().display());
+        Err(refusal("resume_damaged", message, &hint))
+    }
+
+    /// The agent is gone. What it left goes with it, and a session that is gone too is put back.
+    pub(super) fn leaves_whole(&mut self, out: &mut Vec<Event<'static>>) {
+        let Some(mut resumed) = self.resumed.take() else { return };
+        resumed.put_away();
+        if !resumed.guard.is_gone() {
+            return;
+        }
+        let copy = resumed.guard.copy().display();
+        let text = match resumed.guard.put_back() {
+            Ok(()) => format!("the session file was deleted; the copy was put back ({copy})"),
+            Err(error) => format!("the session file was deleted; a copy is at {copy}: {error}"),
+        };
+        let kind = EventKind::Notice { level: Level::Error, text };
+        out.push(Event::new(Source::Pollux, kind));
+    }
+}

@@ -1,0 +1,55 @@
+//! A prompt of which it is not known whether the agent has it: Pollux was ended while it handed it over. It is sent again
+//! only where it is known that it did not arrive.
+
+use super::super::command::Effect;
+use super::super::said::notice;
+use super::Session;
+use crate::model::{Level, SessionStatus};
+
+impl Session {
+    /// Somebody has said this to the agent. The prompt in doubt that says the same has arrived, and waits no more.
+    pub(super) fn is_said(&mut self, text: &str) {
+        let first = self.queue.waiting.first().filter(|first| first.doubt);
+        let arrived = first.is_some_and(|first| {
+            // What the files hold that a prompt names stands below it.
+            let whole = text.trim_start().strip_prefix(first.text.trim());
+            bare(text) == bare(&first.text) || whole.is_some_and(|rest| rest.starts_with('\n'))
+        });
+        if arrived {
+            self.queue.waiting.remove(0);
+            self.queue.held &= !self.queue.waiting.is_empty();
+        }
+    }
+
+    /// The prompt in doubt was handed to the driver, and the agent had it: nothing was sent.
+    pub fn had_arrived(&mut self) -> Vec<Effect> {
+        self.is_not_sent();
+        self.next()
+    }
+
+    /// The prompt in doubt was handed to the driver, and nothing says whether the agent had it. It is not sent again, and
+    /// that is told; what waits behind it waits until somebody has looked.
+    pub fn is_not_known(&mut self) -> Vec<Effect> {
+        let Some(text) = self.is_not_sent() else { return Vec::new() };
+        self.queue.held = !self.queue.waiting.is_empty();
+        let text = format!(
+            "it is not known whether the agent has taken a prompt that was sent when Pollux was ended; \
+             it is not sent again: {text:?}"
+        );
+        vec![notice(Level::Warning, text)]
+    }
+
+    /// Takes back that the prompt in doubt is on its way. None where the agent has begun a turn meanwhile.
+    fn is_not_sent(&mut self) -> Option<String> {
+        let queued = self.sending.take_if(|sending| sending.doubt)?;
+        if self.status == SessionStatus::Working {
+            self.status = SessionStatus::Idle;
+        }
+        Some(queued.text)
+    }
+}
+
+/// Words without blanks, and without what a driver puts before a prompt that would be taken for a command.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}').collect()
+}
