@@ -79,6 +79,8 @@ struct Slot {
     start: Option<Wanted>,
     /// True where it was left as it was by a daemon that ended: what is in its file may not be in the log.
     torn: bool,
+    /// Set where it is not known whether the prompt that waits first has arrived: it would be told of after this event.
+    doubt: Option<u64>,
     /// The mode that a daemon which has ended gave for a while, and until when.
     ends: Option<(Mode, Timestamp)>,
 }
@@ -98,8 +100,10 @@ impl Hub {
             let ends = summary.mode_until.map(|until| (summary.mode, until));
             left_behind(&mut summary);
             let id = summary.id.clone();
+            let doubt = torn.then_some(summary.seq);
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
-            let slot = Slot { no: row.no, feed, task: None, file: row.file, start, torn, ends };
+            let (no, file, task) = (row.no, row.file, None);
+            let slot = Slot { no, feed, task, file, start, torn, doubt, ends };
             slots.insert(id, slot);
         }
         let inner = Inner {
@@ -325,8 +329,8 @@ impl Hub {
             .await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let slot =
-            Slot { no, feed, task: None, file: None, start: Some(wanted), torn: false, ends: None };
+        let (start, torn) = (Some(wanted), false);
+        let slot = Slot { no, feed, task: None, file: None, start, torn, doubt: None, ends: None };
         self.slots().insert(id.clone(), slot);
         self.ask(&id).await?;
         Ok(())
@@ -401,6 +405,9 @@ impl Hub {
         }
         let (asks, asked) = mpsc::channel(WAITING);
         let task = Task::new(self, slot, session, asked);
+        if !slot.torn {
+            slot.doubt = None;
+        }
         lock(&self.inner.tasks).spawn(task.run());
         slot.task = Some(asks.clone());
         Ok(asks)

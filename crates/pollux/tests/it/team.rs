@@ -2,5 +2,8 @@
 
 mod house;
 mod letters;
+mod restart;
+mod schedule;
+mod terminal;
 mod trouble;
 mod work;

@@ -91,8 +91,16 @@ impl Hub {
             self.log().write(move |connection| begin(connection, &row, None, Some(&file))).await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let slot =
-            Slot { no, feed, task: None, file: Some(path), start: None, torn: false, ends: None };
+        let slot = Slot {
+            no,
+            feed,
+            task: None,
+            file: Some(path),
+            start: None,
+            torn: false,
+            doubt: None,
+            ends: None,
+        };
         let mut slots = lock(&self.inner.slots);
         slots.entry(id).or_insert(slot);
         Ok(())

@@ -168,7 +168,7 @@ impl Task {
             ordered: FuturesUnordered::new(),
             waiting: VecDeque::new(),
             turn: Turn::None,
-            doubt: slot.torn.then_some(slot.feed.summary().seq),
+            doubt: slot.doubt,
             hooks: Translator::default(),
             passed_on: JoinSet::new(),
         }
@@ -286,13 +286,9 @@ impl Task {
         if let Some(refused) = self.cannot(&request.command) {
             return Ok(refused);
         }
-        if let (Command::Continue, Some(before)) = (&request.command, self.doubt.take()) {
-            // Meanwhile it may be seen to have arrived.
-            if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
-                self.look().await;
-                self.follow = None;
-            }
-            self.arrived(before).await;
+        // An agent that is being started looks when it is there.
+        if request.command == Command::Continue && self.orders.is_some() {
+            self.look_for_first().await;
         }
         let verdict = self.session.command(&request, self.clock.now());
         let reply = verdict.reply;
@@ -346,6 +342,9 @@ impl Task {
         let waiting = std::mem::take(&mut self.waiting);
         for order in waiting {
             self.order(order);
+        }
+        if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
+            self.look_for_first().await;
         }
         let effects = self.session.go_on();
         self.effects(effects, None).await;

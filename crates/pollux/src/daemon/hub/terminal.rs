@@ -4,6 +4,7 @@
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::file_of;
+use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
@@ -108,13 +109,20 @@ fn trouble(failure: Failure) -> anyhow::Error {
 
 /// Takes an agent up that is there, or starts one.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
-    let (live, guard) = match &wanted.found {
-        Some(found) => {
-            let server = gemini.tmux.server(Some(found)).await?;
-            let place = wanted.place.lock().ok().and_then(|mut place| place.take());
-            (found.watch_from(&server, &gemini.home, place).await?, None)
+    let (live, guard, lent) = if let Some(found) = &wanted.found {
+        let server = gemini.tmux.server(Some(found)).await?;
+        let place = wanted.place.lock().ok().and_then(|mut place| place.take());
+        let live = found.watch_from(&server, &gemini.home, place).await?;
+        (live, None, gemini.badges.still(&wanted.id))
+    } else {
+        let lent = gemini.lend(&wanted)?;
+        match begin(&wanted, &gemini, lent.as_ref()).await {
+            Ok((live, guard)) => (live, guard, lent),
+            Err(failure) => {
+                lent.into_iter().for_each(Lent::give_back);
+                return Err(failure);
+            }
         }
-        None => begin(&wanted, &gemini).await?,
     };
     // Names of questions are given anew in each life of ours: an answer to one of before must fit none of now.
     let life: String = uuid::Uuid::new_v4().simple().to_string().chars().take(6).collect();
@@ -122,13 +130,17 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let ours = *pane.server().socket() == gemini.tmux.socket;
     let steers = Steers { orders: live.orders(), pane, ours, life: life.clone() };
     Ok(Agent {
-        events: Box::new(Hears { live, life, guard }),
+        events: Box::new(Hears { live, life, guard, lent }),
         orders: Arc::new(steers),
         ready: false,
     })
 }
 
-async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<(Live, Option<Guard>), Failure> {
+async fn begin(
+    wanted: &Wanted,
+    gemini: &Gemini,
+    lent: Option<&Lent>,
+) -> Result<(Live, Option<Guard>), Failure> {
     let cli = gemini.cli().await?;
     let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     if wanted.mode == Mode::Default {
@@ -138,6 +150,13 @@ async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<(Live, Option<Guard>)
     start = wanted.model.iter().fold(start, Start::model);
     for (name, value) in &gemini.env {
         start = start.env(name.to_string_lossy(), value.to_string_lossy());
+    }
+    if let Some(lent) = lent {
+        start = lent.args.iter().fold(start, |start, arg| start.extra_arg(arg.to_string_lossy()));
+        let env = lent.env.iter();
+        start = { env }.fold(start, |start, (name, value)| {
+            start.env(name.to_string_lossy(), value.to_string_lossy())
+        });
     }
     let mut guard = None;
     if let Some(id) = &wanted.agent_id {
@@ -168,6 +187,8 @@ struct Hears {
     live: Live,
     life: String,
     guard: Option<Guard>,
+    /// Given back when the agent is gone, and not when the daemon is.
+    lent: Option<Lent>,
 }
 
 impl Events for Hears {
@@ -192,6 +213,7 @@ impl Hears {
 
     /// Takes away what would make the next start of the CLI delete the session.
     fn settle(&mut self) {
+        self.lent.take().into_iter().for_each(Lent::give_back);
         if let Some(Err(error)) = self.guard.take().map(|guard| guard.move_stubs()) {
             tracing::warn!("what an agent left could not be put away: {error}");
         }

@@ -72,6 +72,16 @@ impl Task {
         }
     }
 
+    /// The agent of before is gone by now, and has written what it had heard: the prompt that waits first may be among it.
+    pub(super) async fn look_for_first(&mut self) {
+        let Some(before) = self.doubt.take() else { return };
+        if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
+            self.look().await;
+            self.follow = None;
+        }
+        self.arrived(before).await;
+    }
+
     /// A prompt of which it is not known whether it arrived has arrived where the file now tells of it.
     pub(super) async fn arrived(&mut self, before: u64) {
         let Some(first) = self.session.state().queue.first().cloned() else { return };
