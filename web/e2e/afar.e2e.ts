@@ -124,6 +124,18 @@ describe("a device that is called", () => {
     });
   });
 
+  test("a question that was answered while the app was closed gives way to a line that goes by itself", async () => {
+    const here = await away();
+    const deliver = await carrier(here);
+    await deliver(QUESTION);
+    await until("it is shown", async () => (await notifications(here.page)).length === 1);
+    await deliver({ ...QUESTION, kind: "answered", body: "Its question is answered" });
+    const told = { title: "Fix the rounding", body: "Its question is answered", actions: [] };
+    await until("it gave way", async () => (await notifications(here.page))[0]?.actions.length === 0);
+    expect(await notifications(here.page)).toEqual([told]);
+    await until("it is gone", async () => (await notifications(here.page)).length === 0, 20_000);
+  });
+
   test("settings: turned on with a test, and the daemon is told whether somebody looks", async () => {
     it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
     const { page, player, address } = it;

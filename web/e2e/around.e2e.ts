@@ -168,22 +168,46 @@ describe.each([
     );
     const { page, player, address } = it;
     await page.goto(`${address}/#/s/s1`);
-    await page.getByRole("tab", { name: "Screen" }).click();
-    await page.locator(".screen").getByText("All tests pass.").waitFor();
+    await page.getByRole("tab", { name: "Terminal" }).click();
+    await page.locator(".xterm-rows span", { hasText: "All tests pass." }).waitFor();
     player.show(
       picture({ whole: false, cursor: [4, 9], lines: [{ row: 2, runs: [{ text: "✦ Two fail." }] }] }),
     );
-    await page.locator(".screen").getByText("Two fail.").waitFor();
-    await page.locator(".screen").getByText("no sandbox").waitFor();
+    const rows = page.locator(".xterm-rows");
+    await rows.getByText("Two fail.").waitFor();
+    await rows.getByText("no sandbox").waitFor();
     await shot(page, `${size}-light-screen`);
     await page.getByRole("button", { name: "Esc" }).click();
     await page.getByLabel("Type into the terminal").fill("/stats");
     await page.getByLabel("Type into the terminal").press("Enter");
     await until("both were sent", () => commands(player).length === 2);
-    expect(commands(player)).toEqual([
+    // The terminal itself takes keys too, in their order.
+    await page.locator(".xterm-helper-textarea").focus();
+    await page.keyboard.type("hello");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Control+c");
+    const typed = () => commands(player).slice(2) as { keys: string[]; text?: string }[];
+    await until("all was sent", () => typed().at(-1)?.keys.at(-1) === "C-c").catch((error: Error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(typed())}`);
+    });
+    expect(commands(player).slice(0, 2)).toEqual([
       { type: "keys", keys: ["Escape"] },
       { type: "keys", keys: ["Enter"], text: "/stats" },
     ]);
+    expect(
+      typed()
+        .map(({ text = "" }) => text)
+        .join(""),
+    ).toBe("hello");
+    expect(typed().flatMap(({ keys }) => keys)).toEqual(["Up", "C-c"]);
+    // It has the colours that the agent gave, and the size that the desk has.
+    const colour = (text: string) =>
+      rows
+        .locator("span", { hasText: text })
+        .first()
+        .evaluate((span) => getComputedStyle(span).color);
+    expect(await colour("GEMINI")).toBe("rgb(66, 133, 244)");
+    expect(await rows.locator("> div").count()).toBe(24);
     await page.getByRole("tab", { name: "Talk" }).click();
     await until("it is watched no more", () =>
       player.heard.some((frame) => (frame as { on?: boolean }).on === false),

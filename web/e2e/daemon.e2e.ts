@@ -96,8 +96,14 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: "Deny and send" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await ready().waitFor();
-    await talk().locator(".card", { hasText: "touch approved.txt" }).locator(".cancelled").waitFor();
+    const denied = talk().locator(".card", { hasText: "Denied" });
+    await denied.getByText("touch approved.txt").waitFor();
     await shot(page, "real-denied");
+    // It is what it was when the app knows nothing any more.
+    await page.evaluate(() => indexedDB.deleteDatabase("keyval-store"));
+    await page.reload();
+    await denied.getByText("touch approved.txt").waitFor();
+    expect(await talk().locator(".state.failed").count()).toBe(0);
   });
 
   test("mode and model: changed when the daemon says so, and yolo counts down", async () => {
@@ -300,7 +306,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await field().fill("hello there");
     await page.getByRole("button", { name: "Start" }).click();
     await talk().getByText("so that it can be watched.").waitFor();
-    await page.getByRole("tab", { name: "Screen" }).click();
+    await page.getByRole("tab", { name: "Terminal" }).click();
     await page.locator(".screen").getByText("so that it can be watched.").waitFor();
     await page.getByLabel("Type into the terminal").fill("remember?");
     await page.getByLabel("Type into the terminal").press("Enter");

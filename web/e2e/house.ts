@@ -47,9 +47,9 @@ export class House {
     writeFileSync(join(this.project, "long.txt"), `${lines.join("\n")}\n`);
   }
 
-  static async open(): Promise<House> {
+  static async open(script = SCRIPT): Promise<House> {
     const home = mkdtempSync(join(tmpdir(), "pollux-web-"));
-    const rehearsal = spawn(PROGRAM, ["rehearse", SCRIPT, "--json", "--home", join(home, "gemini")], {
+    const rehearsal = spawn(PROGRAM, ["rehearse", script, "--json", "--home", join(home, "gemini")], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     const given = await firstObject(rehearsal);

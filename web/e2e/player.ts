@@ -6,7 +6,18 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { ClientFrame, Event, Numbered, Picture, Recorded, ServerFrame, Summary } from "../src/api/types";
+import type {
+  ClientFrame,
+  Event,
+  Job,
+  Letter,
+  Member,
+  Numbered,
+  Picture,
+  Recorded,
+  ServerFrame,
+  Summary,
+} from "../src/api/types";
 
 export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
@@ -42,7 +53,10 @@ export class Player {
   /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
   readonly whole = new Map<string, string>();
   /** What the daemon says that it can do. */
-  features: string[] = ["files", "images", "models", "screen", "push", "share"];
+  features: string[] = ["files", "images", "models", "screen", "push", "share", "teams"];
+  members: Member[] = [];
+  jobs: Job[] = [];
+  letters: Letter[] = [];
   /** Bodies of what was posted, by path. */
   readonly posted: { path: string; body: unknown }[] = [];
   readonly #server: Server;
@@ -120,6 +134,11 @@ export class Player {
 
   #tell(frame: ServerFrame): void {
     for (const ws of this.#sockets.keys()) ws.send(JSON.stringify(frame));
+  }
+
+  /** Something is different about teams. */
+  news(): void {
+    this.#tell({ type: "team" });
   }
 
   /** The agent's own screen, to those who watch it. */
@@ -308,7 +327,34 @@ export class Player {
       const at = url.searchParams.get("path") ?? "";
       return { path: at, directories: at.endsWith("/shop") ? ["api", "web"] : [] };
     }
+    if (path === "/letters/read") {
+      const read = (this.posted.at(-1)?.body ?? []) as number[];
+      this.letters = this.letters.map((letter) =>
+        read.includes(letter.id) ? { ...letter, state: "delivered" } : letter,
+      );
+      this.news();
+      return {};
+    }
+    if (/^\/team\/[^/]+\/stop$/.test(path)) return ["one", "two"];
+    if (/^\/jobs\/[^/]+\/(?:cancel|continue)$/.test(path)) return this.jobs[0];
     return {
+      "/team": {
+        members: this.members,
+        unread: this.letters.filter(({ state }) => state === "waiting").length,
+      },
+      "/team/launch": this.sessions.values().next().value?.summary,
+      "/jobs": { jobs: this.jobs },
+      "/letters": { letters: this.letters },
+      "/profiles": {
+        profiles: [
+          { name: "developer", description: "Writes code and tests for one piece of work at a time." },
+          { name: "reviewer", description: "Reads changes and says what is wrong with them.", mode: "plan" },
+          {
+            name: "supervisor",
+            description: "Splits work, hands it to others, and puts the answers together.",
+          },
+        ],
+      },
       "/push/key": {
         key: "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM",
       },

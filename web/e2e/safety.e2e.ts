@@ -189,6 +189,9 @@ describe("for everybody", () => {
       "/#/s/s3",
       "/#/s/s7",
       "/#/s/s8",
+      "/#/team",
+      "/#/team/jobs",
+      "/#/team/letters",
       "/#/new",
       "/#/settings",
       "/#/pair",
@@ -197,7 +200,10 @@ describe("for everybody", () => {
       await page.waitForTimeout(500);
       // Under the sheet of a question nothing is reached, and nothing would be looked at.
       if (await page.getByRole("dialog").isVisible()) await page.keyboard.press("Escape");
-      if (path === "/#/s/s8") await page.getByRole("tab", { name: "Screen" }).click();
+      if (path === "/#/s/s8") {
+        await page.getByRole("tab", { name: "Terminal" }).click();
+        await page.locator(".xterm-rows span", { hasText: "Three of five are." }).waitFor();
+      }
       if (path === "/#/s/s1") await page.getByRole("textbox", { name: "Prompt" }).fill("@ca");
       if (path === "/#/s/s1") await page.getByRole("option").first().waitFor();
       expect.soft(await faultsOf(page), path).toEqual([]);
@@ -281,6 +287,9 @@ describe("for everybody", () => {
       "/#/s/s1",
       "/#/s/s3",
       "/#/s/s8",
+      "/#/team",
+      "/#/team/jobs",
+      "/#/team/letters",
       "/#/new",
       "/#/settings",
       "/#/pair",
@@ -289,7 +298,7 @@ describe("for everybody", () => {
       await page.goto(address + path);
       await page.waitForTimeout(400);
       if (await page.getByRole("dialog").isVisible()) await page.keyboard.press("Escape");
-      if (path === "/#/s/s8") await page.getByRole("tab", { name: "Screen" }).click();
+      if (path === "/#/s/s8") await page.getByRole("tab", { name: "Terminal" }).click();
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(wide, path).toBeLessThanOrEqual(320);
     }

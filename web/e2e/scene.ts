@@ -1,6 +1,6 @@
 // A day in the life of a shop, for screenshots and for tests of the screen.
 
-import type { Block, Message, Picture, Recorded, Run, Summary } from "../src/api/types";
+import type { Block, Job, Letter, Member, Message, Picture, Recorded, Run, Summary } from "../src/api/types";
 import type { Player } from "./player";
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
@@ -171,7 +171,99 @@ export function screen(more: Partial<Picture> = {}): Picture {
   };
 }
 
+const member = (session: string, name: string, more: Partial<Member>): Member => ({
+  session,
+  name,
+  profile: name.split("-", 1)[0] ?? name,
+  team: "s2",
+  depth: 0,
+  status: "working",
+  mode: "default",
+  cwd: "/home/ada/shop",
+  tokens: 48_300,
+  letters: 0,
+  gone: false,
+  ...more,
+});
+
+/** A supervisor with three who work for it, one of whom has somebody too. */
+export function team(player: Player): void {
+  const below = (session: string, name: string, more: Partial<Member> = {}) =>
+    member(session, name, { parent: "s2", depth: 1, ...more });
+  player.members = [
+    member("s2", "supervisor-4f1c", { letters: 1 }),
+    below("s1", "developer-9a02", { status: "waiting", job: "j1", tokens: 184_220 }),
+    below("s9", "reviewer-77be", { parent: "s1", depth: 2, status: "idle", tokens: 12_040, mode: "plan" }),
+    below("s3", "developer-c0de", { job: "j2", mode: "yolo", tokens: 902_114 }),
+    below("s4", "tester-1d3f", { gone: true, status: "exited", tokens: 33_007 }),
+  ];
+  const job = (id: string, more: Partial<Job>): Job => ({
+    id,
+    kind: "handoff",
+    caller: "s2",
+    worker: "s1",
+    name: "developer-9a02",
+    profile: "developer",
+    prompt: "Find out why the cart and the invoice disagree by three cents, and fix it.",
+    state: "waiting",
+    created_at: ago(6),
+    ...more,
+  });
+  player.jobs = [
+    job("j1", {
+      question: { id: "q1", about: "git push --force origin main", options: [["once", "Allow"]] },
+    }),
+    job("j2", {
+      kind: "assign",
+      worker: "s3",
+      name: "developer-c0de",
+      prompt: "Upgrade to Node 24 and make all tests pass.",
+      state: "paused",
+      why: "It has used 900k of 900k tokens.",
+      created_at: ago(41),
+    }),
+    job("j3", {
+      worker: "s4",
+      name: "tester-1d3f",
+      prompt: "Measure the nightly build and say which step takes longest.",
+      state: "done",
+      created_at: ago(70),
+      ended_at: ago(64),
+      result: {
+        text: "**`tsc`** takes 4 of 6 minutes. It runs *twice*: once for types, once for the bundle.\n\n- types: 1m 52s\n- bundle: 2m 08s",
+        tokens: 33_007,
+        changed: ["docs/build.md", "scripts/nightly.sh"],
+      },
+    }),
+    job("j4", {
+      worker: "s5",
+      name: "developer-03aa",
+      prompt: "Write release notes",
+      state: "failed",
+      why: "quota exhausted",
+      created_at: ago(190),
+      ended_at: ago(180),
+    }),
+  ];
+  const letter = (id: number, text: string, more: Partial<Letter> = {}): Letter => ({
+    id,
+    from: "s2",
+    text,
+    notice: false,
+    state: "delivered",
+    attempt: 0,
+    created_at: ago(90 - id * 20),
+    ...more,
+  });
+  player.letters = [
+    letter(1, "[Job j3 of tester-1d3f is done]\n\n`tsc` takes 4 of 6 minutes.", { notice: true, from: "s4" }),
+    letter(2, "Shall the upgrade go into this release, or wait for the next one?", { state: "waiting" }),
+    letter(3, "The rounding is found. I have asked for a review before it is pushed.", { state: "waiting" }),
+  ];
+}
+
 export function scene(player: Player): void {
+  team(player);
   player.add(
     summary("s1", {
       title: "Fix the rounding in the cart",

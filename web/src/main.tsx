@@ -7,6 +7,7 @@ import { watchCalls } from "./push";
 import { listen, route } from "./route";
 import { Shell } from "./screens/shell";
 import { dress } from "./settings";
+import { watchTeams } from "./team";
 
 dress();
 listen();
@@ -19,6 +20,7 @@ if (root) {
 if (route.value.at !== "shared") {
   watchAway();
   watchCalls();
+  watchTeams();
   void start();
 }
 

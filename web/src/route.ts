@@ -8,8 +8,12 @@ export type Route =
   | { at: "session"; id: string; seq?: number }
   | { at: "new"; resume?: string }
   | { at: "settings" }
+  | { at: "team"; part: TeamPart }
   | { at: "shared"; token: string }
   | { at: "pair"; code: string };
+
+/** What is shown of teams. */
+export type TeamPart = "tree" | "jobs" | "letters";
 
 export function parse(hash: string): Route {
   const path = hash.replace(/^#\/?/, "");
@@ -21,6 +25,7 @@ export function parse(hash: string): Route {
   if (name === "s" && id) return { at: "session", id };
   if (name === "new") return id ? { at: "new", resume: id } : { at: "new" };
   if (name === "shared" && /^[\w-]{1,200}$/.test(id)) return { at: "shared", token: id };
+  if (name === "team") return { at: "team", part: id === "jobs" || id === "letters" ? id : "tree" };
   if (name === "settings") return { at: "settings" };
   return name === "pair" ? { at: "pair", code: "" } : { at: "inbox" };
 }
@@ -41,6 +46,8 @@ export function hrefOf(route: Route): string {
       return `#/s/${encodeURIComponent(route.id)}${route.seq === undefined ? "" : `/${route.seq}`}`;
     case "new":
       return route.resume ? `#/new/${encodeURIComponent(route.resume)}` : "#/new";
+    case "team":
+      return route.part === "tree" ? "#/team" : `#/team/${route.part}`;
     case "settings":
       return "#/settings";
     case "shared":

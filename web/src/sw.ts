@@ -70,7 +70,11 @@ worker.addEventListener("push", (event) => {
   event.waitUntil(called(event.data?.json() as Call));
 });
 
+/** How long it is to be seen that a question was answered elsewhere. */
+const ANSWERED_FOR = 5_000;
+
 async function called(call: Call): Promise<void> {
+  if (call.kind === "answered") return withdrawn(call);
   const asked = call.kind === "question" && call.session_id ? await askedIn(call.session_id) : undefined;
   const data: Kept = {
     ...(call.session_id ? { session_id: call.session_id } : {}),
@@ -91,6 +95,18 @@ async function called(call: Call): Promise<void> {
     actions,
   };
   await worker.registration.showNotification(call.title || "Pollux", options);
+}
+
+/** A browser wants to see something for each call: what was asked gives way to a line that goes by itself. */
+async function withdrawn(call: Call): Promise<void> {
+  const tag = call.session_id ?? call.kind;
+  const data: Kept = call.session_id ? { session_id: call.session_id } : {};
+  await worker.registration.showNotification(call.title, { body: call.body, tag, silent: true, data });
+  setTimeout(async () => {
+    for (const one of await worker.registration.getNotifications({ tag })) {
+      if (one.body === call.body) one.close();
+    }
+  }, ANSWERED_FOR);
 }
 
 /** The one question of a session, where it is one that can be answered without seeing more. */

@@ -6,7 +6,6 @@ import { begun, taken } from "../src/state/complete";
 import { digest, inWords } from "../src/state/digest";
 import { type Letter, sort, speaks } from "../src/state/outbox";
 import { mark } from "../src/state/risk";
-import { draw, withCursor } from "../src/state/screen";
 import { age, count, lastSubject, span, standing } from "../src/state/words";
 import { summary } from "./recorded";
 
@@ -236,50 +235,6 @@ describe("what is being written", () => {
             ?.prefix,
         ).toBe(path);
         expect(put.text.endsWith(after)).toBe(true);
-      }),
-    );
-  });
-});
-
-describe("a screen", () => {
-  const line = (row: number, text: string) => ({ row, runs: [{ text }] });
-  const first = {
-    session_id: "s",
-    whole: true,
-    columns: 10,
-    rows: 3,
-    title: "t",
-    lines: [line(0, "a"), line(2, "c")],
-  };
-
-  test("rows that differ take their places, the others stay", () => {
-    const drawn = draw(draw(undefined, first), {
-      ...first,
-      whole: false,
-      lines: [line(1, "b"), line(9, "no")],
-    });
-    expect(drawn.rows.map((runs) => runs.map(({ text }) => text).join(""))).toEqual(["a", "b", "c"]);
-  });
-
-  test("a whole picture forgets the one before", () => {
-    const drawn = draw(draw(undefined, first), { ...first, rows: 1, lines: [] });
-    expect(drawn.rows).toEqual([[]]);
-  });
-
-  test("the cursor is put in without changing the text, also behind its end", () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ maxLength: 5 }), { maxLength: 4 }), fc.nat(20), (texts, column) => {
-        const made = withCursor(
-          texts.map((text) => ({ text })),
-          column,
-        );
-        expect(made.filter(({ cursor }) => cursor)).toHaveLength(1);
-        expect(
-          made
-            .map(({ text }) => text)
-            .join("")
-            .trimEnd(),
-        ).toBe(texts.join("").trimEnd());
       }),
     );
   });

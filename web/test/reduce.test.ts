@@ -80,14 +80,21 @@ describe("recorded runs of the real CLI", () => {
     );
   });
 
-  test("the rows of a run are the same from its first event on and from a snapshot of its messages", () => {
-    const live = play([snapshot(), events(recorded("chain"))]);
-    const { messages, seq } = at(live);
-    const late = play([snapshot({ messages: [...messages], seq })]);
-    const withoutFacts = told(live).map((line) => line.replace(/ \(.*\)$/, ""));
-    expect(told(late)).toEqual(withoutFacts.filter((line) => !line.startsWith("note")));
-  });
+  test.each(NAMES)(
+    "%s has the same rows from its first event on and from a snapshot of its messages",
+    (name) => {
+      const all = recorded(name);
+      const live = play([snapshot(), events(all)]);
+      const { messages, seq } = at(live);
+      const facts = all.filter(({ event }) => FACTS.has(event.type));
+      const late = play([snapshot({ messages: [...messages], seq, facts })]);
+      expect(told(late)).toEqual(told(live));
+    },
+  );
 });
+
+/** What the daemon sends along with a page of messages. */
+const FACTS = new Set(["tool_started", "tool_ended", "notice", "turn_ended", "session_ended", "unread"]);
 
 describe("frames that the daemon itself was recorded sending", () => {
   const path = new URL("../../recordings/frames/headless-shell.jsonl", import.meta.url);
@@ -313,9 +320,9 @@ test("a call that was denied stands where its result was recorded, although no m
           {
             type: "tool_result",
             tool_use_id: "run_shell_command__x_0",
-            content: "canceled by the user",
-            is_error: true,
-            status: "error",
+            content: 'Tool "run_shell_command" was canceled by the user.',
+            is_error: false,
+            status: "cancelled",
           },
         ],
       },
@@ -335,6 +342,28 @@ test("a call that was denied stands where its result was recorded, although no m
   ]);
   const tools = live.flatMap((row) => (row.kind === "tool" ? [row.tool] : []));
   expect(tools).toMatchObject([{ id, name: "run_shell_command", status: "cancelled", meaning }]);
-  // A reader who comes later knows less of it, and that it was.
-  expect(denied([])).toMatchObject([{ kind: "tool", tool: { name: "run_shell_command", status: "error" } }]);
+  // A reader who comes later, to a daemon that has forgotten what happened between messages, knows that it was.
+  expect(denied([])).toMatchObject([
+    { kind: "tool", tool: { name: "run_shell_command", status: "cancelled", denied: true } },
+  ]);
+});
+
+test("a call that was denied is denied after a reload, with its command, also where no message tells of it", () => {
+  const id = "run_shell_command__x_0";
+  const meaning = { kind: "command" as const, command: "touch a", derived: {} };
+  const facts = [
+    numbered(2, { type: "tool_started", source: "acp", id, name: "run_shell_command", input: {}, meaning }),
+    numbered(3, {
+      type: "tool_ended",
+      source: "pollux",
+      id,
+      status: "cancelled",
+      changed: false,
+      meaning,
+      derived: "the answer to its question",
+    }),
+  ];
+  const state = play([snapshot({ seq: 3, facts })]);
+  const tools = rowsOf(at(state)).flatMap((row) => (row.kind === "tool" ? [row.tool] : []));
+  expect(tools).toMatchObject([{ id, status: "cancelled", denied: true, meaning }]);
 });

@@ -20,6 +20,8 @@ pub(crate) enum Part {
     Unit,
     /// Tests in a real browser, some of them with the daemon and the real Gemini CLI
     Browser,
+    /// Makes the picture of the README, `docs/pollux.png`, anew
+    Picture,
 }
 
 /// One part, or all.
@@ -28,6 +30,7 @@ pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
         Some(Part::Check) => check(),
         Some(Part::Unit) => copy()?.map_or(Ok(()), |copy| npm(&copy, "test")),
         Some(Part::Browser) => copy()?.map_or(Ok(()), |copy| in_browser(&copy)),
+        Some(Part::Picture) => copy()?.map_or(Ok(()), |copy| picture(&copy)),
         None => check().and_then(|()| test()),
     }
 }
@@ -44,6 +47,14 @@ pub(crate) fn test() -> anyhow::Result<()> {
     let Some(copy) = copy()? else { return Ok(()) };
     npm(&copy, "test")?;
     in_browser(&copy)
+}
+
+/// One session of the real CLI, in its terminal and on a phone.
+fn picture(copy: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(browser()?, "chromium was not found\n\nhint: install Debian's `chromium`");
+    Cli::install(NEWEST)?;
+    shell::run("cargo build --locked -p pollux")?;
+    npm(copy, "run picture")
 }
 
 fn in_browser(copy: &Path) -> anyhow::Result<()> {
@@ -134,6 +145,7 @@ fn copy_into(from: &Path, to: &Path) -> anyhow::Result<()> {
 fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
     let target = target();
     let at = |name: &str| target.join(name).display().to_string();
+    let picture = shell::root().join("docs/pollux.png");
     let frames = shell::root().join("recordings/frames/headless-shell.jsonl");
     shell::run_with(
         &format!("npm --prefix {} {words}", place.display()),
@@ -141,6 +153,7 @@ fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
             ("POLLUX_PROGRAM", &at("debug/pollux")),
             ("POLLUX_WEB_SHOTS", &at("web/screenshots")),
             ("POLLUX_GEMINI_CLI", &at("gemini-cli")),
+            ("POLLUX_PICTURE", &picture.display().to_string()),
             ("POLLUX_FRAMES", &frames.display().to_string()),
         ],
     )

@@ -28,7 +28,7 @@ pub const VERSION: u32 = 1;
 /// What this daemon can do beyond the version. A client looks here before it uses something new.
 pub const FEATURES: &[&str] = &[
     "resume", "queue", "shown", "search", "pages", "pairing", "scopes", "audit", "restore",
-    "terminal", "screen", "images", "files", "models", "share", "push",
+    "terminal", "screen", "images", "files", "models", "share", "push", "teams",
 ];
 /// How often the daemon says that it is there, in seconds. A client that has heard nothing for three times as long
 /// connects anew.

@@ -176,7 +176,7 @@ session_id?: string, };
 /**
  * Why a device is called.
  */
-export type CallKind = "question" | "done" | "failed" | "stalled" | "test";
+export type CallKind = "question" | "answered" | "done" | "failed" | "stalled" | "test";
 
 /**
  * How many browsers of this device were called.
@@ -755,6 +755,51 @@ snippet: string,
 recorded_at: string, };
 
 /**
+ * A job to give.
+ */
+export type Give = { 
+/**
+ * Chosen by the client. The same id once more gives the same job once more.
+ */
+client_id?: string, 
+/**
+ * How.
+ */
+kind: JobKind, 
+/**
+ * To an agent of this profile.
+ */
+profile: string, 
+/**
+ * What is to be done.
+ */
+message: string, 
+/**
+ * Where; without it, where the caller works.
+ */
+cwd?: string, 
+/**
+ * How long the caller waits, in seconds.
+ */
+timeout?: number, 
+/**
+ * What it may take.
+ */
+budget?: JobBudget, 
+/**
+ * In a worktree of its own.
+ */
+worktree?: Worktree, 
+/**
+ * The worker stays when it is done.
+ */
+keep?: boolean, 
+/**
+ * Another driver than the profile's.
+ */
+driver?: Driver, };
+
+/**
  * The daemon is there. The one thing that is told to those who are not let in.
  */
 export type Health = { 
@@ -826,6 +871,129 @@ data: string, } | { "type": "url",
  */
 url: string, };
 
+/**
+ * A piece of work that somebody gave to an agent.
+ */
+export type Job = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * How it was given.
+ */
+kind: JobKind, 
+/**
+ * Who gave it: a session; none for a person.
+ */
+caller?: string, 
+/**
+ * Who works on it, once there is one.
+ */
+worker?: string, 
+/**
+ * What its worker is called.
+ */
+name: string, 
+/**
+ * Its worker's profile.
+ */
+profile: string, 
+/**
+ * What is to be done.
+ */
+prompt: string, 
+/**
+ * Where it is.
+ */
+state: JobState, 
+/**
+ * Why it is there.
+ */
+why?: string, 
+/**
+ * What its worker waits for.
+ */
+question?: JobQuestion, 
+/**
+ * What came of it.
+ */
+result?: JobResult, 
+/**
+ * What it may take.
+ */
+budget?: JobBudget, 
+/**
+ * When it was given.
+ */
+created_at: string, 
+/**
+ * When it ended.
+ */
+ended_at?: string, };
+
+/**
+ * What one job may take, as clients see it.
+ */
+export type JobBudget = { tokens?: number, seconds?: number, };
+
+/**
+ * How a job was given.
+ */
+export type JobKind = "handoff" | "assign";
+
+/**
+ * A question of a worker.
+ */
+export type JobQuestion = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * What is asked, in one line.
+ */
+about: string, 
+/**
+ * The choices: id and words.
+ */
+options: Array<[string, string]>, };
+
+/**
+ * What came of a job.
+ */
+export type JobResult = { 
+/**
+ * The worker's last answer, to the letter.
+ */
+text: string, 
+/**
+ * The tokens that it took.
+ */
+tokens: number, 
+/**
+ * The files that it changed.
+ */
+changed: Array<string>, 
+/**
+ * What became of its worktree.
+ */
+worktree?: string, };
+
+/**
+ * Where a job is.
+ */
+export type JobState = "starting" | "working" | "waiting" | "paused" | "done" | "failed" | "timed_out" | "cancelled";
+
+/**
+ * All jobs.
+ */
+export type Jobs = { 
+/**
+ * The newest first.
+ */
+jobs: Array<Job>, };
+
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /**
@@ -836,6 +1004,102 @@ export type Kept = {
  * The name by which a prompt names it.
  */
 name: string, };
+
+/**
+ * An agent to launch.
+ */
+export type Launch = { 
+/**
+ * Chosen by the client. The same id once more gives the same agent once more.
+ */
+client_id?: string, 
+/**
+ * Its profile.
+ */
+profile: string, 
+/**
+ * A first prompt.
+ */
+prompt?: string, 
+/**
+ * Where it works.
+ */
+cwd: string, 
+/**
+ * Another mode than the profile's.
+ */
+mode?: Mode, 
+/**
+ * Another model than the profile's.
+ */
+model?: string, 
+/**
+ * Another driver than the profile's.
+ */
+driver?: Driver, };
+
+/**
+ * A letter.
+ */
+export type Letter = { 
+/**
+ * Rises with each letter.
+ */
+id: number, 
+/**
+ * Who wrote it: a session; none for a person.
+ */
+from?: string, 
+/**
+ * Whose it is: a session; none for a person.
+ */
+to?: string, 
+/**
+ * What it says.
+ */
+text: string, 
+/**
+ * The job that it is about.
+ */
+job?: string, 
+/**
+ * True where Pollux wrote it: what became of a job, or of a letter.
+ */
+notice: boolean, 
+/**
+ * Where it is.
+ */
+state: LetterState, 
+/**
+ * Why it is dead.
+ */
+reason?: string, 
+/**
+ * How often it was handed over. Each time has a name of its own, so that none is taken for one before.
+ */
+attempt: number, 
+/**
+ * When it was written.
+ */
+created_at: string, 
+/**
+ * When it was delivered, or died.
+ */
+ended_at?: string, };
+
+/**
+ * Where a letter is.
+ */
+export type LetterState = "waiting" | "claimed" | "delivered" | "dead";
+
+/**
+ * Letters.
+ */
+export type Letters = { 
+/**
+ * The oldest first.
+ */
+letters: Array<Letter>, };
 
 /**
  * How bad it is.
@@ -972,6 +1236,63 @@ diff: string,
 derived: Record<string, string>, };
 
 /**
+ * An agent of a team.
+ */
+export type Member = { 
+/**
+ * Its session.
+ */
+session: string, 
+/**
+ * What it is called.
+ */
+name: string, 
+/**
+ * Its profile.
+ */
+profile: string, 
+/**
+ * The team: the session that began it.
+ */
+team: string, 
+/**
+ * For whom it works: a session; none for a person.
+ */
+parent?: string, 
+/**
+ * How many are above it.
+ */
+depth: number, 
+/**
+ * What it does.
+ */
+status: SessionStatus, 
+/**
+ * What it may do without asking.
+ */
+mode: Mode, 
+/**
+ * Where it works.
+ */
+cwd?: string, 
+/**
+ * The tokens that it took.
+ */
+tokens: number, 
+/**
+ * The job that it works on.
+ */
+job?: string, 
+/**
+ * How many letters wait for it.
+ */
+letters: number, 
+/**
+ * True where it has ended for good.
+ */
+gone: boolean, };
+
+/**
  * One finished record of a conversation.
  *
  * It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
@@ -1040,6 +1361,10 @@ messages: Array<Recorded>,
  */
 before?: number, 
 /**
+ * What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+ */
+facts?: Array<Numbered>, 
+/**
  * The epoch: with another one the places mean something else.
  */
 epoch: number, };
@@ -1076,6 +1401,19 @@ export type Models = {
 models: Array<Model>, };
 
 /**
+ * More for a job that has paused.
+ */
+export type More = { 
+/**
+ * So many tokens more.
+ */
+tokens?: number, 
+/**
+ * So many seconds more.
+ */
+seconds?: number, };
+
+/**
  * An event with its number.
  */
 export type Numbered = { 
@@ -1099,6 +1437,23 @@ event: Event,
  * The texts in it that were cut: the place of each as a JSON pointer, and how many bytes the whole has.
  */
 cut?: Array<[string, number]>, };
+
+/**
+ * A profile, in short.
+ */
+export type OfferedProfile = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * What it is for.
+ */
+description: string, 
+/**
+ * What its agents may do without asking, where it says so.
+ */
+mode?: Mode, };
 
 /**
  * A question that is open.
@@ -1236,6 +1591,15 @@ message: string,
  * What to do about it.
  */
 hint?: string, };
+
+/**
+ * What agents can be launched as.
+ */
+export type Profiles = { 
+/**
+ * Those that can be used, by name.
+ */
+profiles: Array<OfferedProfile>, };
 
 /**
  * Directories in which sessions may be started.
@@ -1468,7 +1832,7 @@ events: Array<Numbered>,
 /**
  * False where more are on their way at once.
  */
-caught_up: boolean, } | { "type": "screen" } & Picture | { "type": "heartbeat", 
+caught_up: boolean, } | { "type": "team" } | { "type": "screen" } & Picture | { "type": "heartbeat", 
 /**
  * Its time.
  */
@@ -1623,6 +1987,10 @@ messages: Array<Recorded>,
  */
 before?: number, 
 /**
+ * What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+ */
+facts?: Array<Numbered>, 
+/**
  * What has not become a message yet.
  */
 live: Live, };
@@ -1770,6 +2138,19 @@ created_at: string,
 updated_at: string, };
 
 /**
+ * All agents of teams.
+ */
+export type Teams = { 
+/**
+ * Each after the one that it works for.
+ */
+members: Array<Member>, 
+/**
+ * How many letters wait for a person.
+ */
+unread: number, };
+
+/**
  * A directory to allow.
  */
 export type Trust = { 
@@ -1848,3 +2229,21 @@ before?: number, };
  * Why a client gets a snapshot and not the tail.
  */
 export type Why = "fresh" | "epoch" | "gone" | "far";
+
+/**
+ * A tree of its own for a worker, and what becomes of it.
+ */
+export type Worktree = "keep" | "merge";
+
+/**
+ * A letter to write.
+ */
+export type Write = { 
+/**
+ * To whom: a name or a session.
+ */
+to: string, 
+/**
+ * What it says.
+ */
+text: string, };

@@ -1,6 +1,6 @@
 // Home: what needs you, what works, what was. And a search over everything.
 
-import { Settings as Gear, Plus, RotateCw, Search as SearchIcon, X } from "lucide";
+import { Settings as Gear, Plus, RotateCw, Search as SearchIcon, Users, X } from "lucide";
 import { useMemo, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, state } from "../app";
@@ -26,6 +26,7 @@ export function Inbox({ current }: { current: string | undefined }) {
       <header class="bar">
         <h1>Pollux</h1>
         <InStep />
+        <TeamLink />
         <a class="plain round" href={hrefOf({ at: "settings" })} aria-label="Settings">
           <Icon of={Gear} size={20} />
         </a>
@@ -49,6 +50,23 @@ export function Inbox({ current }: { current: string | undefined }) {
         )}
       </Pull>
     </nav>
+  );
+}
+
+/** The way to the team, with the number of letters that wait. */
+function TeamLink() {
+  const able = useStore(state, (now) => now.hello?.features.includes("teams") ?? false);
+  const unread = useStore(state, (now) => now.team?.unread ?? 0);
+  if (!able) return null;
+  return (
+    <a
+      class="plain round counted"
+      href={hrefOf({ at: "team", part: unread > 0 ? "letters" : "tree" })}
+      aria-label={unread > 0 ? `Team, ${unread} unread` : "Team"}
+    >
+      <Icon of={Users} size={20} />
+      {unread > 0 && <span class="unread">{unread > 99 ? "99+" : unread}</span>}
+    </a>
   );
 }
 
@@ -149,6 +167,7 @@ function Group({ title, sessions, current }: GroupProps) {
 export function SessionRow({ session, current = false }: { session: Summary; current?: boolean }) {
   const seen = useStore(state, (now) => now.seen[session.id]);
   const turnSince = useStore(state, (now) => now.opened[session.id]?.turnSince);
+  const name = useStore(state, (now) => now.team?.members.find((one) => one.session === session.id)?.name);
   const unread = seen !== undefined && session.seq > seen && !current ? session.seq - seen : 0;
   return (
     <a
@@ -174,6 +193,11 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
         </span>
         <span class="row-end">
           <StatusChip session={session} turnSince={turnSince} />
+          {name && (
+            <span class="chip">
+              <Icon of={Users} size={13} /> {name}
+            </span>
+          )}
           {session.mode === "yolo" && <span class="chip tone-yolo">Yolo</span>}
           {session.queue.length > 0 && <span class="chip">{session.queue.length} queued</span>}
           {unread > 0 && (

@@ -57,7 +57,7 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
 }
 
 type Shown = "talk" | "screen";
-const SHOWN: Readonly<Record<Shown, string>> = { talk: "Talk", screen: "Screen" };
+const SHOWN: Readonly<Record<Shown, string>> = { talk: "Talk", screen: "Terminal" };
 
 /** A session in a terminal is a talk, and a screen at the desk. */
 function Tabs({ shown, onShow }: { shown: Shown; onShow: (shown: Shown) => void }) {

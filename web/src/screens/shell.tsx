@@ -15,6 +15,7 @@ import { Questions } from "./questions";
 import { Session } from "./session";
 import { SettingsScreen } from "./settings";
 import { SharedScreen } from "./shared";
+import { TeamScreen } from "./team";
 
 export function Shell() {
   const where = useStore(route, (now) => now);
@@ -32,6 +33,7 @@ export function Shell() {
         {where.at === "session" && <Session key={where.id} id={where.id} seq={where.seq} />}
         {where.at === "new" && <NewSession key={where.resume ?? ""} resume={where.resume} />}
         {where.at === "settings" && <SettingsScreen />}
+        {where.at === "team" && <TeamScreen part={where.part} />}
         {home && <Nothing />}
       </main>
       <Questions here={where.at === "session" ? where.id : undefined} />

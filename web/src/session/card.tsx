@@ -48,12 +48,12 @@ export function ToolCard({ tool, session, onOpen }: Props) {
     <button type="button" class={`card ${failed ? "failed" : ""}`} onClick={() => onOpen(tool)}>
       <span class="card-line">
         <Icon of={ICONS[klass]} size={16} />
-        <span class="verb">{verbOf(tool.name, tool.status)}</span>
+        <span class="verb">{verbOf(tool.name, tool.status, tool.denied)}</span>
         <span class="object">{within(objectOf(tool.input, tool.meaning), cwd)}</span>
         <Changed tool={tool} />
         <State tool={tool} failed={failed} />
       </span>
-      {klass === "command" && <Tail tool={tool} sessionId={session.id} />}
+      {klass === "command" && !tool.denied && <Tail tool={tool} sessionId={session.id} />}
     </button>
   );
 }
@@ -70,11 +70,12 @@ function State({ tool, failed }: { tool: Tool; failed: boolean }) {
         ? CircleMinus
         : CircleCheck;
   const word = running ? "running" : failed ? "failed" : tool.status === "cancelled" ? "cancelled" : "done";
+  const said = tool.denied ? "denied" : word;
   return (
     <span class={`state ${word}`}>
       <span class="time">{running ? since : tool.ms === undefined ? "" : took(tool.ms)}</span>
       <Icon of={icon} size={15} spin={running} />
-      <span class="sr">{word}</span>
+      <span class="sr">{said}</span>
     </span>
   );
 }

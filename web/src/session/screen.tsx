@@ -1,13 +1,16 @@
-// The agent's own screen, as it stands at the desk: looked at from here, steered with a row of keys, never resized.
+// The agent's own screen, as it stands at the desk: looked at from here, typed into or steered with a row of keys, never
+// resized.
 
 import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, CornerDownLeft } from "lucide";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Run, Summary } from "../api/types";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Summary } from "../api/types";
 import { connection, send, state } from "../app";
-import { type Screen, withCursor } from "../state/screen";
+import { presses, type Screen, textOf } from "../state/screen";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { Typist } from "./typist";
 import { Waiting } from "./waiting";
+import type { View } from "./xterm";
 
 /** Letters do not get smaller than this; the screen is scrolled then. */
 const SMALLEST = 7;
@@ -19,7 +22,11 @@ export function ScreenView({ session }: { session: Summary }) {
   useEffect(() => connection.watchScreen(session.id), [session.id]);
   return (
     <div class="screen">
-      {screen ? <Rows screen={screen} /> : <p class="hint pad">Waiting for the screen</p>}
+      {screen ? (
+        <TerminalView screen={screen} sessionId={session.id} may={may} />
+      ) : (
+        <p class="hint pad">Waiting for the screen</p>
+      )}
       <Waiting session={session} />
       {/* Whoever presses keys can answer, change the mode and run commands. */}
       {may ? <Keys session={session} /> : <p class="hint pad">Pressing keys here needs the scope admin.</p>}
@@ -27,30 +34,48 @@ export function ScreenView({ session }: { session: Summary }) {
   );
 }
 
-function Rows({ screen }: { screen: Screen }) {
+function TerminalView({ screen, sessionId, may }: { screen: Screen; sessionId: string; may: boolean }) {
   const frame = useRef<HTMLDivElement>(null);
-  const [size, setSize] = useState(12);
-  useLayoutEffect(() => {
+  const place = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState<View | undefined>(undefined);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let made: View | undefined;
+    let over = false;
+    const typist = new Typist(sessionId);
+    const typed = (text: string) => typist.press(presses(text));
+    import("./xterm").then(
+      ({ mount }) => {
+        if (over || !place.current) return;
+        made = mount(place.current, LARGEST, may ? typed : undefined);
+        setView(made);
+      },
+      () => setFailed(true),
+    );
+    return () => {
+      over = true;
+      setView(undefined);
+      made?.end();
+    };
+  }, [sessionId, may]);
+  useEffect(() => view?.show(screen), [view, screen]);
+  const { columns } = screen;
+  useEffect(() => {
     const element = frame.current;
-    if (!element) return;
+    if (!element || !view) return;
     // A letter of this type is six tenths as wide as it is high.
-    const fit = () => setSize(clamp((element.clientWidth - 16) / (screen.columns * 0.6021)));
+    const fit = () => view.size(clamp((element.clientWidth - 16) / (columns * 0.6021)));
     const watcher = new ResizeObserver(fit);
     watcher.observe(element);
     return () => watcher.disconnect();
-  }, [screen.columns]);
-  const [row, column] = screen.cursor ?? [-1, 0];
+  }, [view, columns]);
   return (
-    <div ref={frame} class="screen-frame" role="img" aria-label={`The agent's screen: ${textOf(screen)}`}>
-      <pre style={{ fontSize: `${size}px` }} dir="ltr">
-        {screen.rows.map((runs, index) => (
-          <div key={index} class="screen-row">
-            {(index === row ? withCursor(runs, column) : runs).map((run, at) => (
-              <Piece key={at} run={run} />
-            ))}
-          </div>
-        ))}
-      </pre>
+    <div ref={frame} class="screen-frame" dir="ltr">
+      {failed && (
+        <p class="hint">The terminal could not be loaded: reload the page where there is a connection.</p>
+      )}
+      <div ref={place} />
+      <pre class="sr">{textOf(screen)}</pre>
     </div>
   );
 }
@@ -58,38 +83,6 @@ function Rows({ screen }: { screen: Screen }) {
 function clamp(size: number): number {
   return Math.max(SMALLEST, Math.min(LARGEST, Math.floor(size * 10) / 10));
 }
-
-function textOf({ rows }: Screen): string {
-  return rows
-    .map((runs) => runs.map(({ text }) => text).join(""))
-    .filter((row) => row.trim() !== "")
-    .join("\n");
-}
-
-function Piece({ run }: { run: Run & { cursor?: true } }) {
-  const names = [
-    run.bold && "b",
-    run.dim && "d",
-    run.italic && "i",
-    run.underline && "u",
-    run.inverse && "v",
-    run.cursor && "cursor",
-    named(run.fg) && `fg-${run.fg}`,
-    named(run.bg) && `bg-${run.bg}`,
-  ].filter(Boolean);
-  const style = {
-    ...(exact(run.fg) ? { color: run.fg } : {}),
-    ...(exact(run.bg) ? { background: run.bg } : {}),
-  };
-  return (
-    <span class={names.join(" ")} style={style}>
-      {run.text}
-    </span>
-  );
-}
-
-const named = (colour: string | undefined) => colour !== undefined && /^(?:\d|1[0-5])$/.test(colour);
-const exact = (colour: string | undefined) => colour !== undefined && /^#[0-9a-f]{6}$/i.test(colour);
 
 const ROW = [
   { key: "Escape", label: "Esc" },

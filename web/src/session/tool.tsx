@@ -43,7 +43,7 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
   const code = exitCode(tool);
   const running = tool.status === undefined;
   return (
-    <Sheet title={verbOf(tool.name, tool.status)} onClose={onClose} tall>
+    <Sheet title={verbOf(tool.name, tool.status, tool.denied)} onClose={onClose} tall>
       <p class="object-line mono" dir="auto">
         {within(objectOf(tool.input, tool.meaning), session.cwd)}
       </p>

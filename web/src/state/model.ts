@@ -14,6 +14,7 @@ import type {
 
 import type { Cut } from "./rows";
 import type { Screen } from "./screen";
+import type { Team } from "./team";
 
 /** Facts about a tool call that only events carry: what it means, when it began and ended. */
 export type ToolFacts = {
@@ -21,6 +22,8 @@ export type ToolFacts = {
   input?: unknown;
   meaning?: Meaning;
   status?: Status;
+  /** True where somebody said no to it. */
+  denied?: true;
   output?: string;
   /** The texts of its end that were cut. */
   cuts?: readonly Cut[];
@@ -84,6 +87,10 @@ export type State = {
   sent: Readonly<Record<string, Sent>>;
   /** The agents' own screens that are watched. */
   screens: Readonly<Record<string, Screen>>;
+  /** Who works for whom, once it was asked for. */
+  team: Team | undefined;
+  /** Rises each time when something about teams is different. */
+  teamNews: number;
   /** Up to which event each session was looked at. */
   seen: Readonly<Record<string, number>>;
 };
@@ -95,6 +102,8 @@ export const EMPTY: State = {
   opened: {},
   sent: {},
   screens: {},
+  team: undefined,
+  teamNews: 0,
   seen: {},
 };
 

@@ -14,6 +14,7 @@ import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
 import { EMPTY_SESSION } from "./model";
 import { draw } from "./screen";
+import type { Team } from "./team";
 
 export type Action =
   | { type: "frame"; frame: ServerFrame; at: number }
@@ -23,6 +24,7 @@ export type Action =
   | { type: "failed"; id: string; problem: Problem }
   | { type: "seen"; sessionId: string; seq: number }
   | { type: "trim"; sessionId: string }
+  | { type: "team"; team: Team }
   | { type: "stored"; state: Pick<State, "sessions" | "seen" | "inStepAt">; opened: Record<string, Opened> }
   | { type: "signed_out" };
 
@@ -30,8 +32,8 @@ export type Action =
 export const LONGEST_WINDOW = 1500;
 const KEPT = 1000;
 /** So many notes, tool facts and settled commands are kept. */
-const MOST_NOTES = 200;
-const MOST_FACTS = 500;
+const MOST_NOTES = 1000;
+const MOST_FACTS = 1000;
 const MOST_SENT = 100;
 
 /** Kinds that say nothing in a transcript: what they tell is in the summary or in the messages. */
@@ -71,6 +73,8 @@ export function reduce(state: State, action: Action): State {
         : { ...state, seen: { ...state.seen, [action.sessionId]: action.seq } };
     case "trim":
       return change(state, action.sessionId, trim);
+    case "team":
+      return { ...state, team: action.team };
     case "stored":
       return onStored(state, action);
     case "signed_out":
@@ -81,6 +85,7 @@ export function reduce(state: State, action: Action): State {
         opened: {},
         sent: {},
         screens: {},
+        team: undefined,
         inStepAt: undefined,
       };
   }
@@ -128,6 +133,8 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
         ...state,
         screens: { ...state.screens, [frame.session_id]: draw(state.screens[frame.session_id], frame) },
       };
+    case "team":
+      return { ...state, teamNews: state.teamNews + 1 };
     case "heartbeat":
       return state.hello ? { ...state, inStepAt: at } : state;
     default:
@@ -144,8 +151,31 @@ function newer(state: State, session: Summary): State {
 }
 
 function fromSnapshot(snapshot: Snapshot): Opened {
-  const { seq, epoch, messages, before, live } = snapshot;
-  return { ...EMPTY_SESSION, seq, epoch, messages, before, live: live.parts };
+  const { seq, epoch, messages, before, live, facts = [] } = snapshot;
+  const known = factsOf(facts, messages);
+  return { ...EMPTY_SESSION, seq, epoch, messages, before, live: live.parts, ...known };
+}
+
+/** What a page tells of that happened between its messages. */
+function factsOf(facts: readonly Numbered[], messages: readonly Recorded[]): Pick<Opened, "tools" | "notes"> {
+  let tools: Readonly<Record<string, ToolFacts>> = {};
+  const notes: Note[] = [];
+  for (const numbered of facts) {
+    const { event, seq } = numbered;
+    const at = Date.parse(event.at ?? numbered.recorded_at);
+    const after = messages.findLast((recorded) => recorded.seq < seq)?.position ?? 0;
+    tools = foldTools(tools, numbered, at, after);
+    const note = event.type === "tool_ended" ? stopped(event.id, tools, at) : noteOf(numbered, at, after);
+    if (note) notes.push(note);
+  }
+  return { tools, notes: withNotes([], notes) };
+}
+
+/** A call that was stopped or denied may be part of no message. */
+function stopped(id: string, tools: Readonly<Record<string, ToolFacts>>, at: number): Note | undefined {
+  const { name, input, status, after = 0 } = tools[id] ?? {};
+  if (status !== "cancelled" || name === undefined) return undefined;
+  return { key: `c${id}`, after, at, kind: "call", call: { type: "tool", id, name, input, status } };
 }
 
 function onEvents(opened: Opened, events: readonly Numbered[], caughtUp: boolean): Opened {
@@ -222,6 +252,9 @@ function inMessage(place: string): string {
   return place.startsWith("/message/") ? place.slice("/message".length) : place;
 }
 
+/** What the daemon says of the end of a call that somebody has turned down. */
+const DENIED = "the answer to its question";
+
 function foldTools(
   tools: Readonly<Record<string, ToolFacts>>,
   { event, seq, cut }: Numbered,
@@ -242,6 +275,7 @@ function foldTools(
     ...(event.name === undefined ? {} : { name: event.name }),
     ...(event.meaning ? { meaning: event.meaning } : {}),
     ...(output ? { output } : {}),
+    ...(event.derived === DENIED ? { denied: true } : {}),
     ...(cut ? { cuts: cut.map(([pointer, bytes]) => ({ seq, pointer, bytes })) } : {}),
     // The first end is the moment; a later source only knows more about it.
     ...(known.endedAt === undefined ? { endedAt: at } : {}),
@@ -290,7 +324,15 @@ function onPage(opened: Opened, page: Messages): Opened {
   if (page.epoch !== opened.epoch) return opened;
   const first = opened.messages[0]?.position ?? Number.POSITIVE_INFINITY;
   const older = page.messages.filter(({ position }) => position < first);
-  return { ...opened, messages: [...older, ...opened.messages], before: page.before };
+  const { tools, notes } = factsOf(page.facts ?? [], older);
+  const known = new Set(opened.notes.map(({ key }) => key));
+  return {
+    ...opened,
+    messages: [...older, ...opened.messages],
+    before: page.before,
+    tools: { ...tools, ...opened.tools },
+    notes: [...notes.filter(({ key }) => !known.has(key)), ...opened.notes],
+  };
 }
 
 function trim(opened: Opened): Opened {

@@ -12,6 +12,8 @@ export type Tool = {
   input: unknown;
   /** None while it runs. */
   status: Status | undefined;
+  /** True where somebody said no to it. */
+  denied: boolean;
   output: string | undefined;
   meaning: Meaning | undefined;
   ms: number | undefined;
@@ -171,12 +173,15 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
         const result = results.get(block.id);
         const { cut } = result ? cutAt(entry, `/content/${result.at}/content`) : {};
         const fact = tools[block.id];
+        const status = result?.block.status ?? fact?.status;
+        const output = result ? resultText(result.block.content) : fact?.output;
         const tool: Tool = {
           id: block.id,
           name: block.name,
           input: block.input,
-          status: result?.block.status ?? fact?.status,
-          output: result ? resultText(result.block.content) : fact?.output,
+          status,
+          denied: isDenied(status, fact, output),
+          output,
           meaning: fact?.meaning,
           ms: took(fact),
           startedAt: fact?.startedAt,
@@ -226,13 +231,16 @@ function resultRows({ content }: Message, tools: Readonly<Record<string, ToolFac
     if (block.type !== "tool_result") return [];
     const id = block.tool_use_id;
     const fact = tools[id];
+    const status = fact?.status ?? block.status;
+    const output = resultText(block.content);
     const tool: Tool = {
       id,
       // The agent makes ids of the tool's name.
       name: fact?.name ?? id.split("__", 1)[0] ?? id,
       input: fact?.input ?? {},
-      status: fact?.status ?? block.status,
-      output: resultText(block.content),
+      status,
+      denied: isDenied(status, fact, output),
+      output,
       meaning: fact?.meaning,
       ms: took(fact),
       startedAt: fact?.startedAt,
@@ -240,6 +248,12 @@ function resultRows({ content }: Message, tools: Readonly<Record<string, ToolFac
     };
     return [{ key: `t${id}`, kind: "tool", tool }];
   });
+}
+
+/** The words by which the agent tells itself that a person said no; and what the daemon saw. */
+function isDenied(status: Status | undefined, fact: ToolFacts | undefined, output: string | undefined) {
+  if (status !== "cancelled") return false;
+  return fact?.denied === true || /was canceled by the user\.$|User denied/.test(output ?? "");
 }
 
 function resultText(content: string | readonly { type: string; text?: string }[]): string {
@@ -270,6 +284,7 @@ function liveRow(part: LivePart, index: number, tools: Readonly<Record<string, T
         name: part.name,
         input: part.input,
         status: part.status,
+        denied: isDenied(part.status, facts, part.output),
         output: part.output,
         meaning: part.meaning ?? facts?.meaning,
         ms: took(facts),

@@ -1,4 +1,5 @@
-// The agent's own screen: rows of pieces that look alike. The daemon sends all rows once and then those that differ. Pure.
+// The agent's own screen: rows of pieces that look alike. The daemon sends all rows once and then those that differ; a
+// terminal is told what is new in its own language. Pure.
 
 import type { Picture, Run } from "../api/types";
 
@@ -16,26 +17,100 @@ export function draw(before: Screen | undefined, picture: Picture): Screen {
   return { columns: picture.columns, cursor: picture.cursor, title: picture.title, rows };
 }
 
-/** A row with a mark where the cursor stands. */
-export function withCursor(runs: readonly Run[], column: number): readonly (Run & { cursor?: true })[] {
-  const made: (Run & { cursor?: true })[] = [];
-  let at = 0;
-  let put = false;
-  for (const run of runs) {
-    const letters = [...run.text];
-    const inside = column - at;
-    if (!put && inside < letters.length) {
-      put = true;
-      const part = (text: string) => (text === "" ? [] : [{ ...run, text }]);
-      made.push(...part(letters.slice(0, inside).join("")));
-      made.push({ ...run, text: letters[inside] ?? " ", cursor: true });
-      made.push(...part(letters.slice(inside + 1).join("")));
-    } else {
-      made.push(run);
-    }
-    at += letters.length;
+/** What stands on it, without the rows that are empty. */
+export function textOf({ rows }: Screen): string {
+  return rows
+    .map((runs) => runs.map(({ text }) => text).join(""))
+    .filter((row) => row.trim() !== "")
+    .join("\n");
+}
+
+const ESC = "\x1b[";
+/** Lines do not wrap: each row is put where it belongs. */
+const FIRST = `${ESC}?7l${ESC}2J`;
+
+/** What a terminal that shows `before` must be told to show `now`. */
+export function paint(before: Screen | undefined, now: Screen): string {
+  const fresh = before?.columns !== now.columns || before.rows.length !== now.rows.length;
+  const rows = now.rows.flatMap((runs, row) =>
+    fresh || before.rows[row] !== runs
+      ? [`${ESC}${row + 1};1H${ESC}0m${ESC}2K${runs.map(coded).join("")}`]
+      : [],
+  );
+  const [row, column] = now.cursor ?? [0, 0];
+  const cursor = now.cursor ? `${ESC}${row + 1};${column + 1}H${ESC}?25h` : `${ESC}?25l`;
+  return [fresh ? FIRST : "", ...rows, `${ESC}0m`, cursor].join("");
+}
+
+function coded(run: Run): string {
+  const how = [
+    "0",
+    ...(run.bold ? ["1"] : []),
+    ...(run.dim ? ["2"] : []),
+    ...(run.italic ? ["3"] : []),
+    ...(run.underline ? ["4"] : []),
+    ...(run.inverse ? ["7"] : []),
+    ...colour(run.fg, 30),
+    ...colour(run.bg, 40),
+  ];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a text steers nothing
+  return `${ESC}${how.join(";")}m${run.text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ")}`;
+}
+
+/** A colour of the terminal's own sixteen, or an exact one. */
+function colour(of: string | undefined, from: 30 | 40): string[] {
+  if (of === undefined) return [];
+  const exact = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(of);
+  if (exact)
+    return [String(from + 8), "2", ...exact.slice(1).map((part) => String(Number.parseInt(part, 16)))];
+  const named = /^(?:\d|1[0-5])$/.test(of) ? Number(of) : undefined;
+  return named === undefined ? [] : [String(named < 8 ? from + named : from + 52 + named)];
+}
+
+/** What is sent for keys: a text that is typed, or keys by their names. */
+export type Press = { text: string } | { keys: readonly string[] };
+
+const KEYS: Readonly<Record<string, string>> = {
+  "\r": "Enter",
+  "\n": "Enter",
+  "\t": "Tab",
+  "\x7f": "BSpace",
+  "\b": "BSpace",
+  "\x1b": "Escape",
+  "\x1b[A": "Up",
+  "\x1b[B": "Down",
+  "\x1b[C": "Right",
+  "\x1b[D": "Left",
+  "\x1b[H": "Home",
+  "\x1b[F": "End",
+  "\x1b[Z": "BTab",
+  "\x1b[2~": "IC",
+  "\x1b[3~": "DC",
+  "\x1b[5~": "PageUp",
+  "\x1b[6~": "PageDown",
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what keys send
+const PIECES = /\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Z]|[a-z0-9])?|[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+/g;
+
+/** What a terminal says that was typed into it, as keys by their names. What has no name is nothing. */
+export function presses(typed: string): readonly Press[] {
+  const made: Press[] = [];
+  for (const [piece] of typed.matchAll(PIECES)) {
+    const press = pressOf(piece);
+    const last = made.at(-1);
+    if (press && "keys" in press && last && "keys" in last) {
+      made[made.length - 1] = { keys: [...last.keys, ...press.keys] };
+    } else if (press) made.push(press);
   }
-  if (put) return made;
-  const gap = column > at ? [{ text: " ".repeat(column - at) }] : [];
-  return [...made, ...gap, { text: " ", cursor: true }];
+  return made;
+}
+
+function pressOf(piece: string): Press | undefined {
+  const key = KEYS[/^.O[A-DHF]$/.test(piece) ? ESC + piece.charAt(2) : piece];
+  if (key) return { keys: [key] };
+  const code = piece.charCodeAt(0);
+  if (piece.length === 1 && code >= 1 && code <= 26) return { keys: [`C-${String.fromCharCode(code + 96)}`] };
+  if (code === 27) return /^.[a-z0-9]$/.test(piece) ? { keys: [`M-${piece.charAt(1)}`] } : undefined;
+  return code < 32 ? undefined : { text: piece };
 }

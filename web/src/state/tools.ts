@@ -46,8 +46,8 @@ export function classOf(name: string): ToolClass {
   return KNOWN[name]?.klass ?? "other";
 }
 
-export function verbOf(name: string, status: Status | undefined): string {
-  if (status === "cancelled") return "Cancelled";
+export function verbOf(name: string, status: Status | undefined, denied = false): string {
+  if (status === "cancelled") return denied ? "Denied" : "Stopped";
   const running = status === undefined;
   const known = KNOWN[name];
   if (known) return running ? known.doing : known.verb;

@@ -11,16 +11,17 @@ import { Icon } from "./icon";
 const MOST_LINES = 2_000;
 
 export default function Diff({ text, numbered = true }: { text: string; numbered?: boolean }) {
-  const files = parse(text);
+  const known = parse(text);
+  const files = known ?? parse(framed(text));
   const wrap = useStore(settings, (chosen) => chosen.wrap);
   if (!files) return <pre class="output">{text}</pre>;
   return (
-    <div class={`diff${wrap ? " wrap" : ""}${numbered ? "" : " no-numbers"}`}>
+    <div class={`diff${wrap ? " wrap" : ""}${known && numbered ? "" : " no-numbers"}`}>
       <div class="diff-files">
         <ul>
           {files.map((file) => (
             <li key={nameOf(file)}>
-              <span class="path">{nameOf(file).split("/").slice(-2).join("/")}</span>
+              {nameOf(file) !== "" && <span class="path">{nameOf(file).split("/").slice(-2).join("/")}</span>}
               <Counts file={file} />
             </li>
           ))}
@@ -43,6 +44,16 @@ function parse(text: string): StructuredPatch[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A screen shows the lines of a change without what stands around them in a file: neither names nor numbers. */
+function framed(text: string): string {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const signed = lines.map((line) => (/^[-+ ]/.test(line) ? line : ` ${line}`));
+  const count = (sign: string) => signed.filter((line) => line.startsWith(sign)).length;
+  const same = count(" ");
+  if (same === signed.length) return "";
+  return ["---", "+++", `@@ -1,${same + count("-")} +1,${same + count("+")} @@`, ...signed, ""].join("\n");
 }
 
 function nameOf(file: StructuredPatch): string {

@@ -10,6 +10,7 @@ import {
   LoaderCircle,
   Moon,
 } from "lucide";
+import type { ComponentChildren } from "preact";
 import type { Summary } from "../api/types";
 import { age, span, standing, type Tone } from "../state/words";
 import { useNow } from "./clock";
@@ -31,10 +32,21 @@ export function StatusChip({ session, turnSince }: { session: Summary; turnSince
   const now = useNow(ticks);
   const aged = since !== undefined && ticks;
   return (
+    <ToneChip tone={tone} word={word}>
+      {aged && <span class="age">{tone === "need" ? age(now - since) : span(now - since)}</span>}
+    </ToneChip>
+  );
+}
+
+type ToneProps = { tone: Tone; word: string; children?: ComponentChildren };
+
+/** A word with its colour and its shape. */
+export function ToneChip({ tone, word, children }: ToneProps) {
+  return (
     <span class={`chip tone-${tone}`}>
       <Icon of={SHAPES[tone]} size={14} spin={tone === "work"} />
       <span>{word}</span>
-      {aged && <span class="age">{tone === "need" ? age(now - since) : span(now - since)}</span>}
+      {children}
     </span>
   );
 }

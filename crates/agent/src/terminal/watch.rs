@@ -191,13 +191,14 @@ impl Told {
         let mut fields = value.splitn(5, ' ');
         let mut next = || fields.next().unwrap_or_default();
         let (dead, status, signal, mode, title) = (next(), next(), next(), next(), next());
+        // tmux knows that a pane is dead before it knows why, and then tells it once more.
         let ended = match (status.parse(), signal.parse()) {
-            (_, Ok(signal)) => Ended::Signal(signal),
-            (Ok(code), _) => Ended::Code(code),
-            _ => Ended::Code(0),
+            (_, Ok(signal)) => Some(Ended::Signal(signal)),
+            (Ok(code), _) => Some(Ended::Code(code)),
+            _ => None,
         };
         Self {
-            dead: (dead == "1").then_some(ended),
+            dead: ended.filter(|_| dead == "1"),
             in_mode: !matches!(mode, "" | "0"),
             title: title.to_owned(),
         }
@@ -214,6 +215,7 @@ mod tests {
         assert_eq!(alive, Told { dead: None, in_mode: false, title: "◇  Ready (work)".into() });
         assert_eq!(Told::read("1 199  0 x").dead, Some(Ended::Code(199)));
         assert_eq!(Told::read("1  9 0 ").dead, Some(Ended::Signal(9)));
+        assert_eq!(Told::read("1   0 x").dead, None);
         assert!(Told::read("0   1 x").in_mode);
     }
 

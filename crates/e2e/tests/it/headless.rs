@@ -1,11 +1,12 @@
-//! Every script of the library through the real CLI, headless, in every version: the stream is as it was read once.
+//! Every script of the library through the real CLI, headless: the stream is as it was read once. The newest version has
+//! to do each time, because `run` goes through the same scripts on every one; `cargo xtask matrix` has them all.
 
 use pollux_e2e::{Cli, Stage, outline, script, scripts};
 use std::path::Path;
 
-/// Runs a script's trial on every version and compares the outline of the stream.
+/// Runs a script's trial and compares the outline of the stream.
 async fn streams_as_scripted(name: &str) {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::newest().unwrap() {
         let script = script(name).unwrap();
         let trial = script.trial().unwrap().clone();
         let stage = Stage::new(&cli, script).await.unwrap();

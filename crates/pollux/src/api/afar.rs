@@ -119,6 +119,8 @@ pub struct Call {
 pub enum CallKind {
     /// The agent asks.
     Question,
+    /// What the device was called for is answered: somewhere else, or by the agent itself.
+    Answered,
     /// A turn is over.
     Done,
     /// A turn has failed, or the agent is gone.

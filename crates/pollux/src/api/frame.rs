@@ -97,6 +97,8 @@ pub enum ServerFrame {
         /// False where more are on their way at once.
         caught_up: bool,
     },
+    /// Something is different about teams, their jobs or letters: to those that watch. What it is, is to be had over HTTP.
+    Team,
     /// The agent's own screen, to those who asked for it.
     Screen(Box<Picture>),
     /// The daemon is there.
@@ -201,6 +203,10 @@ pub struct Snapshot {
     /// Ask for messages before this place; none where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
+    /// What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<Numbered>>")]
+    pub facts: Vec<Numbered>,
     /// What has not become a message yet.
     pub live: Live,
 }

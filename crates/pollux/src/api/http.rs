@@ -147,6 +147,11 @@ pub struct Messages {
     /// Ask for those before this place; none where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
+    /// What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(as = "Option<Vec<Numbered>>")]
+    #[schema(value_type = Vec<Object>)]
+    pub facts: Vec<Numbered>,
     /// The epoch: with another one the places mean something else.
     pub epoch: u64,
 }

@@ -255,6 +255,29 @@ pub struct Jobs {
 pub struct Teams {
     /// Each after the one that it works for.
     pub members: Vec<Member>,
+    /// How many letters wait for a person.
+    #[serde(default)]
+    pub unread: u64,
+}
+
+/// What agents can be launched as.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+pub struct Profiles {
+    /// Those that can be used, by name.
+    pub profiles: Vec<Offered>,
+}
+
+/// A profile, in short.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
+#[ts(rename = "OfferedProfile", optional_fields)]
+pub struct Offered {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What its agents may do without asking, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 /// A letter to write.

@@ -1,7 +1,7 @@
 //! The types of the API in TypeScript, as one file.
 
 use super::frame::{ClientFrame, ServerFrame};
-use super::{afar, http};
+use super::{afar, http, team};
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashSet};
 use ts_rs::{Config, TS, TypeVisitor};
@@ -51,6 +51,14 @@ pub fn file() -> String {
     all.visit::<http::Paired>();
     all.visit::<http::Devices>();
     all.visit::<http::AuditEntry>();
+    all.visit::<team::Teams>();
+    all.visit::<team::Profiles>();
+    all.visit::<team::Jobs>();
+    all.visit::<team::Letters>();
+    all.visit::<team::Write>();
+    all.visit::<team::More>();
+    all.visit::<team::Launch>();
+    all.visit::<team::Give>();
     let mut text = String::from(HEAD);
     for declaration in all.types.values() {
         text.push('\n');

@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pollux_agent::model::SessionStatus;
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -154,6 +154,8 @@ pub async fn watch(hub: Hub, push: Arc<Push>, stop: CancellationToken) {
     hub.watch(&bell);
     let mut known: HashMap<String, Arc<Summary>> =
         hub.list().into_iter().map(|summary| (summary.id.clone(), summary)).collect();
+    // The sessions whose question somebody was called for.
+    let mut asked: HashSet<String> = HashSet::new();
     loop {
         let dirty = tokio::select! {
             () = stop.cancelled() => return,
@@ -163,9 +165,15 @@ pub async fn watch(hub: Hub, push: Arc<Push>, stop: CancellationToken) {
             let Ok((_, feed)) = hub.feed(&id) else { continue };
             let now = feed.summary();
             let before = known.insert(id.to_string(), Arc::clone(&now));
-            let Some(call) = news(before.as_deref(), &now) else { continue };
-            if let Err(error) = push.call(&hub, &call, None).await {
-                tracing::warn!("{error:#}");
+            let settled = is_answered(&now) && asked.remove(&*id);
+            let news = news(before.as_deref(), &now);
+            let Some(call) = news.or_else(|| settled.then(|| answered(&now))) else { continue };
+            match push.call(&hub, &call, None).await {
+                Ok(called) if called > 0 && call.kind == CallKind::Question => {
+                    asked.insert(id.to_string());
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!("{error:#}"),
             }
         }
     }
@@ -175,6 +183,18 @@ pub async fn watch(hub: Hub, push: Arc<Push>, stop: CancellationToken) {
 struct Asked {
     id: String,
     text: String,
+}
+
+/// True where nothing waits for an answer, or all answers are on their way.
+fn is_answered(now: &Summary) -> bool {
+    now.questions.iter().all(|open| open.sent.is_some())
+}
+
+/// Takes back a call for a question: it stands where that one stood.
+fn answered(now: &Summary) -> Call {
+    let title = now.title.clone().unwrap_or_else(|| "Gemini".to_owned());
+    let body = "Its question is answered".to_owned();
+    Call { kind: CallKind::Answered, title, body, session_id: Some(now.id.clone()) }
 }
 
 /// What somebody who does not look wants to know, if anything.

@@ -80,6 +80,7 @@ impl Reader {
             session,
             messages: snapshot.messages,
             before: snapshot.before,
+            facts: snapshot.facts,
             live: snapshot.live,
         })))
     }

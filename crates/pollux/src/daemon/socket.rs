@@ -88,6 +88,7 @@ impl Client {
         let mut heard = Instant::now();
         let stop = self.api.stop.clone();
         let revoked = self.guest.revoked.clone();
+        let mut teams = self.api.teams.changes();
         loop {
             tokio::select! {
                 biased;
@@ -115,6 +116,11 @@ impl Client {
                     }
                 }
                 dirty = self.bell.heard() => self.news(dirty).await?,
+                Ok(()) = teams.changed() => {
+                    if self.watched.is_some() {
+                        self.frame(&ServerFrame::Team).await?;
+                    }
+                }
                 Some(picture) = self.pictures.1.recv() => self.text(picture).await?,
             }
         }

@@ -93,6 +93,8 @@ struct Inner {
     timetable: Notify,
     /// Runs of schedules that go on.
     runs: Mutex<JoinSet<Run>>,
+    /// Rises with each change of a member, a job or a letter.
+    changes: watch::Sender<u64>,
 }
 
 impl Teams {
@@ -124,6 +126,7 @@ impl Teams {
             ),
             timetable: Notify::new(),
             runs: Mutex::default(),
+            changes: watch::Sender::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -136,6 +139,15 @@ impl Teams {
     /// Where profiles are.
     pub fn store(&self) -> &Store {
         &self.inner.settings.store
+    }
+
+    /// Tells that a member, a job or a letter has changed. Several changes may be told as one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    fn changed(&self) {
+        self.inner.changes.send_modify(|changes| *changes += 1);
     }
 
     fn now(&self) -> Timestamp {
@@ -299,6 +311,7 @@ impl Teams {
         if let Some(kept) = self.members().get_mut(session) {
             kept.gone = true;
         }
+        self.changed();
         Ok(())
     }
 
@@ -394,6 +407,11 @@ impl Teams {
                 .hint(format!("there are: {known}"))
                 .into()
         })
+    }
+
+    /// How many letters wait for a person.
+    pub async fn unread(&self) -> anyhow::Result<u64> {
+        self.hub().log().read(rows::unread).await
     }
 
     /// The last jobs.

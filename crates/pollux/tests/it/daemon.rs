@@ -3,6 +3,7 @@
 
 mod afar;
 mod api;
+mod call;
 mod door;
 mod frames;
 mod hard;

@@ -48,43 +48,16 @@ struct Cut {
 }
 
 impl<'a> Short<'a> {
-    /// The short text; none where a string does not end, or not on its line.
+    /// The short text; none where a string does not end on its line, or holds what no string may hold.
     pub(super) fn of(whole: &'a str) -> Option<Self> {
-        let bytes = whole.as_bytes();
-        let mut short = Self { whole, text: String::new(), cuts: Vec::new() };
-        let (mut open, mut escaped, mut is_plain) = (None, 0, true);
-        let (mut key, mut copied) = ("", 0);
-        for stop in Stops::of(bytes) {
-            match (bytes.get(stop)?, open) {
-                _ if stop < escaped => {}
-                (b'"', None) => (open, is_plain) = (Some(stop + 1), true),
-                (b'"', Some(start)) => {
-                    open = None;
-                    let string = whole.get(start..stop)?;
-                    if is_key(bytes.get(stop + 1..)?) {
-                        key = string;
-                    } else if string.len() > LONG
-                        && is_plain
-                        && !is_kept(key)
-                        && says_something(string)
-                    {
-                        short.text.push_str(whole.get(copied..start)?);
-                        short.text.push_str(MARK);
-                        short.cuts.push(Cut { whole: stop, short: short.text.len() });
-                        copied = stop;
-                    }
-                }
-                (b'\n', Some(_)) => return None,
-                (b'\\', Some(_)) => {
-                    is_plain &= bytes.get(stop + 1).is_some_and(|byte| is_escape(*byte));
-                    escaped = stop + 2;
-                }
-                (_, Some(_)) => is_plain = false,
-                (_, None) => {}
-            }
+        let mut reader = Reader::of(whole);
+        let mut is_escaped = false;
+        for start in (0..whole.len()).step_by(BLOCK) {
+            let block = Block::of(whole.as_bytes().get(start..)?, &mut is_escaped);
+            reader.take(start, &block)?;
         }
-        short.text.push_str(whole.get(copied..)?);
-        open.is_none().then_some(short)
+        reader.short.text.push_str(whole.get(reader.copied..)?);
+        reader.open.is_none().then_some(reader.short)
     }
 
     pub(super) fn text(&self) -> &str {
@@ -108,49 +81,140 @@ impl<'a> Short<'a> {
     }
 }
 
-/// The places of the quotes, backslashes and control characters of a text.
-struct Stops<'b> {
-    bytes: &'b [u8],
-    /// Where the bytes begin that are looked at now.
-    at: usize,
-    /// One bit for each stop among them.
-    bits: u32,
+/// A text while its strings are looked for.
+struct Reader<'a> {
+    short: Short<'a>,
+    /// Where the string begins that is open.
+    open: Option<usize>,
+    /// True while no rare escape was in it.
+    is_plain: bool,
+    /// The string before the last colon.
+    key: &'a str,
+    /// How much of the whole is in the short text, or put aside.
+    copied: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn of(whole: &'a str) -> Self {
+        let short = Short { whole, text: String::with_capacity(whole.len() / 4), cuts: Vec::new() };
+        Self { short, open: None, is_plain: true, key: "", copied: 0 }
+    }
+
+    /// Reads one block; none where it is not JSON.
+    fn take(&mut self, start: usize, block: &Block) -> Option<()> {
+        let inside = block.inside(self.open.is_some());
+        if block.controls & inside != 0 || block.backslashes & !inside != 0 {
+            return None;
+        }
+        let mut rare = block.rare_escapes(self.short.whole.as_bytes().get(start..)?);
+        let mut quotes = block.quotes;
+        while quotes != 0 {
+            let before = (1 << quotes.trailing_zeros()) - 1;
+            self.is_plain &= rare & before == 0;
+            rare &= !before;
+            self.quote(start + quotes.trailing_zeros() as usize)?;
+            quotes &= quotes - 1;
+        }
+        self.is_plain &= rare == 0;
+        Some(())
+    }
+
+    /// A quote opens a string or ends it.
+    fn quote(&mut self, at: usize) -> Option<()> {
+        let whole = self.short.whole;
+        let Some(start) = self.open.take() else {
+            (self.open, self.is_plain) = (Some(at + 1), true);
+            return Some(());
+        };
+        let string = whole.get(start..at)?;
+        if is_key(whole.as_bytes().get(at + 1..)?) {
+            self.key = string;
+        } else if string.len() > LONG
+            && self.is_plain
+            && !is_kept(self.key)
+            && says_something(string)
+        {
+            self.short.text.push_str(whole.get(self.copied..start)?);
+            self.short.text.push_str(MARK);
+            self.short.cuts.push(Cut { whole: at, short: self.short.text.len() });
+            self.copied = at;
+        }
+        Some(())
+    }
 }
 
 /// How many bytes are looked at at once.
-const BLOCK: usize = 32;
+const BLOCK: usize = 64;
 
-impl<'b> Stops<'b> {
-    fn of(bytes: &'b [u8]) -> Self {
-        Self { bytes, at: 0, bits: bits(bytes) }
-    }
+/// What is where in a block: one bit for each byte.
+struct Block {
+    /// The quotes that open or end a string.
+    quotes: u64,
+    backslashes: u64,
+    controls: u64,
+    /// The bytes that a backslash stands before, but for the escapes that are in every text: `\\`, `\"` and `\n`.
+    escapes: u64,
 }
 
-impl Iterator for Stops<'_> {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        while self.bits == 0 {
-            self.at += BLOCK;
-            self.bits = bits(self.bytes.get(self.at..)?);
+impl Block {
+    /// Reads the first bytes of a text, of which the very first may be escaped.
+    fn of(text: &[u8], is_escaped: &mut bool) -> Self {
+        let bytes: [u8; BLOCK] = text.first_chunk().copied().unwrap_or_else(|| {
+            let mut last = [b' '; BLOCK];
+            last.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+            last
+        });
+        let (low, high) = bytes.split_at(BLOCK / 2);
+        let halves = [low, high].map(u8x32::from);
+        let quotes = mask(halves.map(|half| half.simd_eq(u8x32::splat(b'"'))));
+        let backslashes = mask(halves.map(|half| half.simd_eq(u8x32::splat(b'\\'))));
+        let controls = mask(halves.map(|half| half.min(u8x32::splat(0x1f)).simd_eq(half)));
+        if backslashes == 0 && !*is_escaped {
+            return Self { quotes, backslashes, controls, escapes: 0 };
         }
-        let stop = self.at + self.bits.trailing_zeros() as usize;
-        self.bits &= self.bits - 1;
-        Some(stop)
+        let escaped = escaped(backslashes, is_escaped);
+        let breaks = mask(halves.map(|half| half.simd_eq(u8x32::splat(b'n'))));
+        let escapes = escaped & !(quotes | backslashes | breaks);
+        Self { quotes: quotes & !escaped, backslashes, controls, escapes }
+    }
+
+    /// The bytes that are inside of strings, their opening quotes among them.
+    fn inside(&self, is_open: bool) -> u64 {
+        // Each bit becomes the sum of all bits up to it, so it flips with each quote.
+        let sums = [1, 2, 4, 8, 16, 32].iter().fold(self.quotes, |sums, by| sums ^ (sums << by));
+        if is_open { !sums } else { sums }
+    }
+
+    /// The escapes that are not among the short ones, in a text that begins with the block.
+    fn rare_escapes(&self, text: &[u8]) -> u64 {
+        let (mut escapes, mut rare) = (self.escapes, 0);
+        while escapes != 0 {
+            let at = escapes.trailing_zeros();
+            if !text.get(at as usize).is_some_and(|byte| is_escape(*byte)) {
+                rare |= 1 << at;
+            }
+            escapes &= escapes - 1;
+        }
+        rare
     }
 }
 
-/// The stops of a text's first bytes.
-fn bits(text: &[u8]) -> u32 {
-    let block = u8x32::new(text.first_chunk().copied().unwrap_or_else(|| {
-        let mut last = [b' '; BLOCK];
-        last.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-        last
-    }));
-    let quotes = block.simd_eq(u8x32::splat(b'"'));
-    let backslashes = block.simd_eq(u8x32::splat(b'\\'));
-    let controls = block.min(u8x32::splat(0x1f)).simd_eq(block);
-    (quotes | backslashes | controls).to_bitmask()
+fn mask(halves: [u8x32; 2]) -> u64 {
+    let [low, high] = halves.map(|half| u64::from(half.to_bitmask()));
+    low | high << 32
+}
+
+/// The bytes after a backslash that is not itself escaped, and whether the next block begins with one.
+///
+/// Taking the backslashes from the bits after them lets a carry run through each row of backslashes, which tells rows of
+/// an odd number from those of an even one without looking at each.
+fn escaped(backslashes: u64, is_escaped: &mut bool) -> u64 {
+    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    let first = u64::from(*is_escaped);
+    let active = backslashes & !first;
+    let ends = ((active << 1) | ODD).wrapping_sub(active) ^ ODD;
+    *is_escaped = (ends & backslashes) >> 63 == 1;
+    ends ^ (backslashes | first)
 }
 
 /// True for what may follow a backslash. The rarer escapes (`\u0041`) are left to those who read all.

@@ -210,10 +210,14 @@ fn own_results<'c, 'a>(call: Option<&'c Call<'a>>) -> impl Iterator<Item = &'c P
     parts.iter().filter(move |part| !any_own || is_own(part))
 }
 
-/// How the CLI words a call that somebody stopped, for where its status is lost.
+/// How the CLI words a call that somebody stopped or turned down, for where its status is lost.
 fn is_cancelled(pieces: &[Block<'_>]) -> bool {
     pieces.iter().any(|piece| match piece {
-        Block::Text { text } => text.to_str().starts_with("[Operation Cancelled]"),
+        Block::Text { text } => {
+            let text = text.to_str();
+            let denied = text.starts_with("Tool \"") && text.ends_with("was canceled by the user.");
+            denied || text.starts_with("[Operation Cancelled]")
+        }
         _ => false,
     })
 }
@@ -314,11 +318,16 @@ fn piece_said<'a>(piece: &Piece<'a>, folded: &Folded<'_, 'a>, blocks: &mut Vec<B
 fn orphan<'a>(response: &FunctionResponse<'a>) -> Block<'a> {
     let mut pieces = Vec::new();
     let failed = response_of_result(response, &mut pieces);
+    let status = match failed {
+        true if is_cancelled(&pieces) => Status::Cancelled,
+        true => Status::Error,
+        false => Status::Success,
+    };
     Block::ToolResult {
         tool_use_id: response.id.and_then(Text::from_raw).unwrap_or_else(|| Text::from("")),
         content: result_content(pieces),
-        is_error: failed,
-        status: if failed { Status::Error } else { Status::Success },
+        is_error: status == Status::Error,
+        status,
     }
 }
 

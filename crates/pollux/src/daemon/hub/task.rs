@@ -9,7 +9,7 @@ mod sum;
 use super::agent::{Agent, Agents, Orders, Wanted};
 use super::uploads::Uploads;
 use super::{Hub, Slot};
-use crate::api::{Driver, Live, Recorded, Summary};
+use crate::api::{Driver, Live, Numbered, Recorded, Summary};
 use crate::daemon::clock::Clock;
 use crate::daemon::log::{self, Feed, Log};
 use crate::daemon::view::View;
@@ -85,6 +85,8 @@ pub struct Snapshot {
     pub messages: Vec<Recorded>,
     /// Where the page before ends.
     pub before: Option<u64>,
+    /// What happened between them.
+    pub facts: Vec<Numbered>,
     /// What has not become a message yet.
     pub live: Live,
 }
@@ -329,6 +331,7 @@ impl Task {
             summary: self.feed.summary(),
             messages: page.messages,
             before: page.before,
+            facts: page.facts,
             live: self.view.live(),
         })
     }

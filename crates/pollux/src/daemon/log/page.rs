@@ -1,7 +1,7 @@
 //! Reading: a page of events, a page of messages, one event whole.
 
 use super::entry::{Entry, raw};
-use crate::api::Recorded;
+use crate::api::{Numbered, Recorded};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -15,7 +15,13 @@ pub struct MessagePage {
     pub messages: Vec<Recorded>,
     /// Where the page before ends.
     pub before: Option<u64>,
+    /// What happened between them, oldest first.
+    pub facts: Vec<Numbered>,
 }
+
+/// So much of what happened between the messages of a page goes with it, of so many events looked through.
+const FACTS: usize = 48 << 10;
+const LOOKED_THROUGH: u64 = 20_000;
 
 /// The events after a number: at most so many, and at most so many bytes, but one at least.
 pub fn events(
@@ -106,12 +112,12 @@ pub fn messages(
     )?;
     let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
     let mut rows = select.query(params![no, before, most + 1])?;
-    let (mut page, mut sum, mut more) = (Vec::new(), 0, false);
+    let (mut page, mut sum, mut more): (Vec<Recorded>, _, Option<u64>) = (Vec::new(), 0, None);
     while let Some(row) = rows.next()? {
         let json: String = row.get(2)?;
         sum += json.len();
         if page.len() == most || (sum > bytes && !page.is_empty()) {
-            more = true;
+            more = Some(row.get(1)?);
             break;
         }
         let cut: Option<String> = row.get(3)?;
@@ -127,8 +133,47 @@ pub fn messages(
         });
     }
     page.reverse();
-    let before = page.first().filter(|_| more).map(|first| first.position);
-    Ok(MessagePage { messages: page, before })
+    let next: Option<u64> = connection
+        .prepare_cached("SELECT MIN(seq) FROM messages WHERE session = ?1 AND position >= ?2")?
+        .query_row(params![no, before], |row| row.get(0))?;
+    let facts = facts(connection, no, more.unwrap_or(0), next)?;
+    let before = page.first().filter(|_| more.is_some()).map(|first| first.position);
+    Ok(MessagePage { messages: page, before, facts })
+}
+
+/// What happened between two events that is no message and does not become one: calls, ends of turns, notices. The
+/// newest of it.
+fn facts(
+    connection: &Connection,
+    no: i64,
+    after: u64,
+    before: Option<u64>,
+) -> rusqlite::Result<Vec<Numbered>> {
+    let head = |connection: &Connection| {
+        connection
+            .prepare_cached("SELECT COALESCE(MAX(seq), 0) + 1 FROM events WHERE session = ?1")?
+            .query_row([no], |row| row.get(0))
+    };
+    let before = before.map_or_else(|| head(connection), Ok)?;
+    let after = after.max(before.saturating_sub(LOOKED_THROUGH));
+    let mut select = connection.prepare_cached(
+        "SELECT seq, epoch, at, kind, json, cut FROM events
+         WHERE session = ?1 AND seq > ?2 AND seq < ?3
+           AND kind IN ('tool_started', 'tool_ended', 'notice', 'turn_ended', 'session_ended', 'unread')
+         ORDER BY seq DESC",
+    )?;
+    let mut rows = select.query(params![no, after, before])?;
+    let (mut facts, mut sum) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let entry = read(row)?;
+        sum += entry.bytes();
+        if sum > FACTS {
+            break;
+        }
+        facts.push(entry.numbered());
+    }
+    facts.reverse();
+    Ok(facts)
 }
 
 /// The number of the event with which the last turn began, and whether it has ended.

@@ -210,6 +210,15 @@ pub fn open_letters(connection: &Connection) -> rusqlite::Result<Vec<Letter>> {
     select.query_map([], letter)?.collect()
 }
 
+/// How many letters wait for a person.
+pub fn unread(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT COUNT(*) FROM letters WHERE receiver IS NULL AND state = 'waiting'",
+        )?
+        .query_row([], |row| row.get(0))
+}
+
 /// The letters that wait for a receiver.
 pub fn waiting(connection: &Connection, receiver: &str) -> rusqlite::Result<Vec<Letter>> {
     let mut select = connection.prepare_cached(&format!(

@@ -47,6 +47,7 @@ use utoipa::OpenApi;
         devices::revoke,
         devices::audit,
         teams::list,
+        teams::profiles,
         teams::launch,
         teams::stop,
         teams::jobs,

@@ -49,7 +49,8 @@ pub(super) async fn messages(
     };
     let found = api.hub.log().read(read).await?;
     let epoch = feed.head().1;
-    Ok(Json(Messages { messages: found.messages, before: found.before, epoch }))
+    let (messages, before, facts) = (found.messages, found.before, found.facts);
+    Ok(Json(Messages { messages, before, facts, epoch }))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -3,7 +3,7 @@
 
 use super::sessions::{note, scoped};
 use super::{Api, Bad, need};
-use crate::api::team::{Give, Job, Jobs, Launch, Letters, More, Teams, Write};
+use crate::api::team::{Give, Job, Jobs, Launch, Letters, More, Offered, Profiles, Teams, Write};
 use crate::api::{Problem, Scope, Summary};
 use crate::daemon::door::Guest;
 use crate::daemon::log::team as rows;
@@ -28,6 +28,7 @@ pub(super) fn routes() -> Router<Arc<Api>> {
         .route("/api/v1/team", get(list))
         .route("/api/v1/team/launch", post(launch))
         .route("/api/v1/team/{agent}/stop", post(stop))
+        .route("/api/v1/profiles", get(profiles))
         .route("/api/v1/jobs", get(jobs).post(give))
         .route("/api/v1/jobs/{id}", get(job))
         .route("/api/v1/jobs/{id}/cancel", post(cancel))
@@ -46,7 +47,24 @@ pub(super) async fn list(
     Extension(guest): Extension<Guest>,
 ) -> Result<Json<Teams>, Bad> {
     need(&guest, Scope::View)?;
-    Ok(Json(Teams { members: api.teams.list(&caller(&guest)).await? }))
+    let members = api.teams.list(&caller(&guest)).await?;
+    Ok(Json(Teams { members, unread: api.teams.unread().await? }))
+}
+
+#[utoipa::path(get, path = "/api/v1/profiles", responses((status = 200, body = Profiles)))]
+pub(super) async fn profiles(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+) -> Result<Json<Profiles>, Bad> {
+    need(&guest, Scope::View)?;
+    let store = api.teams.store().clone();
+    let all = tokio::task::spawn_blocking(move || store.list()).await?;
+    let offered = all.into_iter().filter_map(|found| {
+        let profile = found.profile.ok()?;
+        let (description, mode) = (profile.description, profile.mode);
+        Some(Offered { name: found.name, description, mode })
+    });
+    Ok(Json(Profiles { profiles: offered.collect() }))
 }
 
 #[utoipa::path(
@@ -123,13 +141,21 @@ pub(super) async fn give(
     Ok(Json(job))
 }
 
-#[utoipa::path(get, path = "/api/v1/jobs", responses((status = 200, body = Jobs)))]
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct Last {
+    /// At most so many, and never more than 500.
+    limit: Option<usize>,
+}
+
+#[utoipa::path(get, path = "/api/v1/jobs", params(Last), responses((status = 200, body = Jobs)))]
 pub(super) async fn jobs(
     State(api): State<Arc<Api>>,
     Extension(guest): Extension<Guest>,
+    Query(Last { limit }): Query<Last>,
 ) -> Result<Json<Jobs>, Bad> {
     need(&guest, Scope::View)?;
-    Ok(Json(Jobs { jobs: api.teams.jobs(MOST).await? }))
+    let most = limit.unwrap_or(MOST).min(MOST);
+    Ok(Json(Jobs { jobs: api.teams.jobs(most).await? }))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -200,6 +226,8 @@ pub(super) struct Whose {
     /// All that there are.
     #[serde(default)]
     all: bool,
+    /// At most so many of the last, and never more than 500.
+    limit: Option<usize>,
 }
 
 #[utoipa::path(get, path = "/api/v1/letters", params(Whose), responses((status = 200, body = Letters)))]
@@ -209,12 +237,13 @@ pub(super) async fn letters(
     Query(whose): Query<Whose>,
 ) -> Result<Json<Letters>, Bad> {
     need(&guest, Scope::View)?;
+    let most = whose.limit.unwrap_or(MOST).min(MOST);
     let of = match (whose.all, whose.of) {
         (true, _) => rows::Whose::All,
         (false, None) => rows::Whose::People,
         (false, Some(agent)) => rows::Whose::Session(api.teams.find(&caller(&guest), &agent)?),
     };
-    Ok(Json(Letters { letters: api.teams.letters(of, MOST).await? }))
+    Ok(Json(Letters { letters: api.teams.letters(of, most).await? }))
 }
 
 #[utoipa::path(

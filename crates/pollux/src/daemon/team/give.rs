@@ -200,6 +200,7 @@ impl Teams {
         self.hub().log().write(move |connection| rows::add_member(connection, &written)).await?;
         self.members().insert(summary.id.clone(), row);
         lock(&self.inner.alive).insert(summary.id.clone());
+        self.changed();
         Ok(summary.id.clone())
     }
 
@@ -271,6 +272,7 @@ impl Teams {
                 jobs.remove(&job.id);
             }
         }
+        self.changed();
         Ok(())
     }
 }

@@ -83,6 +83,7 @@ impl Teams {
             )
         };
         let id = self.hub().log().write(written).await?;
+        self.changed();
         if let Some(to) = to {
             lock(&self.inner.boxes).insert(to.to_owned());
             self.inner.news.notify_one();
@@ -105,7 +106,9 @@ impl Teams {
             }
             Ok(())
         };
-        self.hub().log().write(written).await
+        self.hub().log().write(written).await?;
+        self.changed();
+        Ok(())
     }
 
     /// Does what can be done now for one receiver.
@@ -214,6 +217,7 @@ impl Teams {
             rows::settle(connection, id, states, reason.as_deref(), now)
         };
         self.hub().log().write(written).await?;
+        self.changed();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Letters: the result of an assigned job, messages both ways, receivers that are gone.
 
 use super::house::{NEWEST, Team};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const ASSIGN: &str = "
     [[rule]]
@@ -64,11 +64,22 @@ const TALK: &str = "
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_go_both_ways_between_a_person_and_an_agent_and_dead_ones_are_told() {
     let team = Team::on(NEWEST, TALK).await;
+    let profiles = team.house.get("/api/v1/profiles").await;
+    let named = |profile: &Value| profile["name"] == "developer";
+    assert!(profiles["profiles"].as_array().unwrap().iter().any(named), "{profiles}");
+    let mut socket = team.house.socket().await;
+    socket.say(json!({ "type": "watch" })).await;
     let agent = team.launch("developer", Some("ask your lead")).await;
+    // Whoever watches is told that there is something new, and asks.
+    socket.next_of("team").await;
     let inbox = team
         .wait_for("a letter to the person", "/api/v1/letters", |all| all["letters"][0].is_object())
         .await;
     assert_eq!(inbox["letters"][0]["text"], "which colour?");
+    assert_eq!(team.house.get("/api/v1/team").await["unread"], 1);
+    let read = json!([inbox["letters"][0]["id"]]);
+    assert_eq!(team.house.post("/api/v1/letters/read", read).await.0, 200);
+    assert_eq!(team.house.get("/api/v1/team").await["unread"], 0);
     let (status, sent) =
         team.house.post("/api/v1/letters", json!({ "to": agent, "text": "it is blue" })).await;
     assert_eq!(status, 200, "{sent}");
