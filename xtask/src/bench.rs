@@ -8,6 +8,7 @@ mod headless;
 mod hook;
 mod rehearsal;
 mod table;
+mod teams;
 mod terminal;
 mod transcripts;
 
@@ -27,6 +28,12 @@ pub(crate) enum Bench {
     Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,
+    /// Teams: a handoff, a letter, an agent's helper, fifty workers at once
+    Teams {
+        /// How many workers with the real CLI there are at once
+        #[arg(long, default_value_t = 50)]
+        workers: usize,
+    },
     /// Agents in terminals: how soon a status is seen, what a prompt and a start cost, what idling costs
     Terminal,
     /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
@@ -41,6 +48,7 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Headless => headless::run(),
         Bench::Hook => hook::run(),
         Bench::Rehearsal => rehearsal::run(),
+        Bench::Teams { workers } => teams::run(*workers),
         Bench::Terminal => terminal::run(),
         Bench::Transcripts => transcripts::run(),
     }

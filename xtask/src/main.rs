@@ -60,10 +60,10 @@ enum Task {
     Record(record::Record),
     /// A session that is gone on with over and over, in every version, while other CLIs are started beside it
     Soak {
-        /// Kill the daemon instead, at random moments of real sessions
+        /// Kill the daemon instead, at random moments of real sessions; or workers of a team and the daemon, amid letters
         #[arg(value_enum)]
         what: Option<soak::What>,
-        /// How often; 200 times for the daemon
+        /// How often; 200 times for the daemon, 200 letters for teams
         #[arg(long)]
         cycles: Option<usize>,
     },
@@ -104,6 +104,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Soak { what: Some(soak::What::Daemon), cycles } => {
             soak::daemon(cycles.unwrap_or(200))
         }
+        Task::Soak { what: Some(soak::What::Teams), cycles } => soak::teams(cycles.unwrap_or(200)),
         Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
         Task::Types => types::run(),
         Task::Web { part } => web::run(part),

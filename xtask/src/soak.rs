@@ -1,11 +1,19 @@
 //! `cargo xtask soak`: the test that goes on with a session, a hundred times instead of twice; `cargo xtask soak daemon`: the
-//! tests that kill the daemon, at two hundred moments instead of a dozen.
+//! tests that kill the daemon, at two hundred moments instead of a dozen; `cargo xtask soak teams`: a storm of letters, two
+//! hundred instead of a dozen.
 
 use crate::shell;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum What {
     Daemon,
+    Teams,
+}
+
+/// A storm of letters in which agents and the daemon are killed again and again.
+pub(crate) fn teams(letters: usize) -> anyhow::Result<()> {
+    let line = "cargo nextest run --package pollux in_a_storm --no-capture";
+    shell::run_with(line, &[("POLLUX_STORM", letters.to_string().as_str())])
 }
 
 /// Headless, over ACP and beside a terminal at the same time: a third of the kills each.

@@ -1,6 +1,7 @@
 //! All that is known of Gemini CLI, and nowhere else.
 
 pub mod acp;
+pub mod apart;
 pub mod cli;
 pub mod commands;
 pub mod hooks;

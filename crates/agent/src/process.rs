@@ -119,13 +119,18 @@ impl Program {
 
 /// The processes that a Pollux has left which is gone: killed, perhaps, before it could end them.
 pub fn strays() -> Vec<u32> {
-    let strays = family::strays().into_iter();
+    let strays = family::strays(None).into_iter();
     strays.filter_map(|stray| u32::try_from(stray.as_raw_nonzero().get()).ok()).collect()
 }
 
 /// Ends what [`strays`] finds.
 pub fn end_strays() {
-    family::end(&family::strays());
+    family::end(&family::strays(None));
+}
+
+/// Ends what one Pollux has left, if it is gone.
+pub fn end_strays_of(owner: u32) {
+    family::end(&family::strays(Some(owner)));
 }
 
 fn next_number() -> u64 {

@@ -30,8 +30,8 @@ mod wait;
 
 pub use cli::{Cli, NEEDED, PINNED, package, python_package};
 pub use place::{
-    cycles, daemon_kills, in_ci, kills, prompts, repository, script, scripts, side_by_side, target,
-    terminals,
+    cycles, daemon_kills, in_ci, kills, prompts, repository, script, scripts, side_by_side, storm,
+    target, terminals,
 };
 pub use stage::{Acp, Line, Ran, Stage};
 pub use stream::outline;

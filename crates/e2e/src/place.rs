@@ -37,6 +37,11 @@ pub fn daemon_kills() -> usize {
     env::var("POLLUX_DAEMON_KILLS").ok().and_then(|number| number.parse().ok()).unwrap_or(3)
 }
 
+/// How many letters a storm has: a few, or as many as `POLLUX_STORM` says.
+pub fn storm() -> usize {
+    env::var("POLLUX_STORM").ok().and_then(|number| number.parse().ok()).unwrap_or(12)
+}
+
 /// How often a session is gone on with: twice, or as often as `POLLUX_CYCLES` says.
 pub fn cycles() -> usize {
     env::var("POLLUX_CYCLES").ok().and_then(|number| number.parse().ok()).unwrap_or(2)

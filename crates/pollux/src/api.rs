@@ -4,6 +4,7 @@
 mod afar;
 mod frame;
 mod http;
+pub mod schedule;
 mod session;
 pub mod team;
 pub mod typescript;

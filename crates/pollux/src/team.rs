@@ -8,5 +8,6 @@ pub mod job;
 pub mod limits;
 pub mod post;
 pub mod profile;
+pub mod schedule;
 pub mod store;
 pub mod tools;

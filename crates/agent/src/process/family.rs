@@ -20,11 +20,12 @@ pub(super) fn marked(mark: &str) -> Vec<Pid> {
 }
 
 /// The processes that bear the mark of a Pollux which is gone. Where its number belongs to somebody else by now, they are
-/// not found: better one too few than one that is somebody's.
-pub(super) fn strays() -> Vec<Pid> {
+/// not found: better one too few than one that is somebody's. With `of`, only those of one Pollux.
+pub(super) fn strays(of: Option<u32>) -> Vec<Pid> {
     let mut room = Vec::with_capacity(64 << 10);
     let is_gone = |owner: u32| !Path::new(&format!("/proc/{owner}")).exists();
-    let is_stray = |number: &i32| owner(*number, &mut room).is_some_and(is_gone);
+    let is_meant = |owner: u32| of.is_none_or(|of| of == owner) && is_gone(owner);
+    let is_stray = |number: &i32| owner(*number, &mut room).is_some_and(is_meant);
     numbers().filter(is_stray).filter_map(Pid::from_raw).collect()
 }
 

@@ -51,6 +51,27 @@ fn check(name: &str, text: &str, broken: &mut Vec<String>) {
 }
 
 #[test]
+fn every_test_that_the_docs_name_is_there() {
+    let root = root();
+    let docs = fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let mut sources: String =
+        rust_files(&root).iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    for folder in ["web/test", "web/e2e"] {
+        for entry in fs::read_dir(root.join(folder)).unwrap().flatten() {
+            sources.push_str(&fs::read_to_string(entry.path()).unwrap_or_default());
+        }
+    }
+    let rows = docs.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |"));
+    let names: Vec<&str> = rows.filter_map(|row| row.rsplit('`').nth(1)).collect();
+    assert!(names.len() >= 25, "the table is there");
+    let is_there = |name: &str| {
+        sources.contains(&format!("fn {name}(")) || sources.contains(&format!("test(\"{name}\""))
+    };
+    let missing: Vec<&&str> = names.iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
 fn every_dependency_has_its_line_in_the_docs() {
     let root = root();
     let docs = fs::read_to_string(root.join("docs/dependencies.md")).unwrap();

@@ -4,6 +4,7 @@ mod jobs;
 mod letters;
 pub(super) mod mcp;
 mod profiles;
+mod schedule;
 mod start;
 mod tree;
 
@@ -26,6 +27,9 @@ pub(super) enum Team {
     /// What agents of a team are: list, show, validate, install, remove, create
     #[command(subcommand)]
     Profiles(profiles::Profiles),
+    /// Work that is given again and again: add, list, remove, run, log
+    #[command(subcommand)]
+    Schedule(schedule::Schedule),
 }
 
 pub(super) fn run(command: Team, config: &Config) -> anyhow::Result<ExitCode> {
@@ -41,6 +45,7 @@ pub(super) fn run(command: Team, config: &Config) -> anyhow::Result<ExitCode> {
             Team::Shutdown(command) => command.run(config).await,
             Team::Mcp(mcp::Mcp {}) => mcp::run(config).await,
             Team::Profiles(command) => profiles::run(command, config),
+            Team::Schedule(command) => schedule::run(command, config).await,
         }
     })
 }

@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use pollux_agent::model::{Mode, SessionStatus};
 use pollux_agent::session::{By, Command, Limits, Reply, Request, Session};
 use pollux_agent::terminal::Pane;
+use repair::{is_torn, left_behind};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -99,7 +100,8 @@ impl Hub {
             left_behind(&mut summary);
             let id = summary.id.clone();
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
-            let slot = Slot { no: row.no, feed, task: None, file: row.file, start, torn, ends };
+            let (no, file, task) = (row.no, row.file, None);
+            let slot = Slot { no, feed, task, file, start, torn, ends };
             slots.insert(id, slot);
         }
         let inner = Inner {
@@ -325,8 +327,8 @@ impl Hub {
             .await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let slot =
-            Slot { no, feed, task: None, file: None, start: Some(wanted), torn: false, ends: None };
+        let (start, torn) = (Some(wanted), false);
+        let slot = Slot { no, feed, task: None, file: None, start, torn, ends: None };
         self.slots().insert(id.clone(), slot);
         self.ask(&id).await?;
         Ok(())
@@ -446,40 +448,6 @@ impl Hub {
     fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
         lock(&self.inner.slots)
     }
-}
-
-/// True where the daemon ended in the middle of something.
-fn is_torn(summary: &Summary) -> bool {
-    match summary.status {
-        SessionStatus::Exited => false,
-        // No process lives between two prompts.
-        SessionStatus::Idle | SessionStatus::Error => summary.driver != Some(Driver::Headless),
-        _ => true,
-    }
-}
-
-/// The daemon that wrote this is gone, and with it what it held.
-fn left_behind(summary: &mut Summary) {
-    summary.questions.clear();
-    summary.stalled_since = None;
-    summary.mode_until = None;
-    summary.version += 1;
-    if summary.mode == Mode::Yolo {
-        summary.mode = Mode::Default;
-    }
-    let stays = summary.driver == Some(Driver::Headless);
-    if summary.driver.is_some() && !stays {
-        summary.status = SessionStatus::Exited;
-    }
-    if stays && summary.status != SessionStatus::Exited {
-        summary.status = SessionStatus::Idle;
-    }
-    // It may not have arrived: somebody decides whether it is sent once more.
-    if let Some(mut sending) = summary.sending.take() {
-        sending.doubt = true;
-        summary.queue.insert(0, sending);
-    }
-    summary.held = !summary.queue.is_empty();
 }
 
 /// Where the epochs of a session begin: a log that is made anew has later ones than the one before it.

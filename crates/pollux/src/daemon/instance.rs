@@ -71,6 +71,11 @@ impl Daemon {
         let Surroundings { place, gemini, index, agents, hooks, profiles } = around;
         place.make()?;
         let lock = place.lock()?;
+        if let Some(before) = place.announced() {
+            // It was killed. What it had started knows nobody any more who would answer it, and two agents on one session
+            // would undo each other's work.
+            pollux_agent::process::end_strays_of(before.pid);
+        }
         let log = Log::open(&place.log())?;
         let keep = Keep {
             age: SignedDuration::from_hours(24 * i64::from(serve.keep_days)),
@@ -140,6 +145,7 @@ impl Daemon {
         let hub = self.api.hub.clone();
         // Whoever asks finds the agents that live.
         hub.take_up_all().await;
+        hub.sweep();
         let mut tasks = JoinSet::new();
         if let Some(hooks) = self.hooks {
             tasks.spawn(hub.clone().hear_hooks(hooks));
@@ -149,6 +155,7 @@ impl Daemon {
         tasks.spawn(push::watch(hub.clone(), Arc::clone(&self.api.push), stop.clone()));
         tasks.spawn(hub.clone().mend());
         tasks.spawn(self.api.teams.clone().run(stop.clone()));
+        tasks.spawn(self.api.teams.clone().keep_schedules(stop.clone()));
         tasks.spawn(hub.clone().follow_files());
         tasks.spawn(keep(hub.clone(), self.keep, stop.clone()));
         self.place.announce(&self.address)?;

@@ -10,6 +10,7 @@ mod page;
 mod people;
 mod retain;
 mod row;
+pub mod schedule;
 mod schema;
 mod search;
 pub mod team;

@@ -7,6 +7,7 @@ mod devices;
 mod gate;
 mod openapi;
 mod pages;
+mod schedules;
 mod sessions;
 mod teams;
 
@@ -95,6 +96,7 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/api/v1/audit", get(devices::audit))
         .route("/api/v1/shutdown", post(shutdown))
         .merge(teams::routes())
+        .merge(schedules::routes())
         .route_layer(middleware::from_fn_with_state(Arc::clone(&api), gate::admit));
     let mcp = Router::new()
         .route(mcp::STREAM, get(mcp::stream))

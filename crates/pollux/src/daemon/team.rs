@@ -6,14 +6,17 @@ mod follow;
 mod give;
 mod post;
 mod result;
+mod schedule;
 mod tree;
 
 pub use tree::Tree;
 
 use super::hub::Hub;
+use super::log::schedule as timetable;
 use super::log::team as rows;
 use super::log::team::Kept;
 use crate::api::Summary;
+use crate::api::schedule::{Run, Schedule};
 use crate::api::team::{Job, Member};
 use crate::team::given::Rights;
 use crate::team::job::State;
@@ -27,6 +30,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
 
 /// Who asks something of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +88,11 @@ struct Inner {
     /// Sessions for which letters are on their way, or wait.
     boxes: Mutex<HashSet<String>>,
     news: Notify,
+    schedules: Mutex<HashMap<String, Schedule>>,
+    /// Rings when a schedule was added or taken away.
+    timetable: Notify,
+    /// Runs of schedules that go on.
+    runs: Mutex<JoinSet<Run>>,
     /// Rises with each change of a member, a job or a letter.
     changes: watch::Sender<u64>,
 }
@@ -91,11 +100,12 @@ struct Inner {
 impl Teams {
     /// The teams of a log. What was there before is known; it is taken up again by [`Teams::run`].
     pub fn open(hub: Hub, settings: Settings) -> anyhow::Result<Self> {
-        let (members, jobs, letters) = hub.log().read_now(|connection| {
+        let (members, jobs, letters, schedules) = hub.log().read_now(|connection| {
             Ok((
                 rows::members(connection)?,
                 rows::open_jobs(connection)?,
                 rows::open_letters(connection)?,
+                timetable::all(connection)?,
             ))
         })?;
         let inner = Inner {
@@ -111,6 +121,11 @@ impl Teams {
             ),
             boxes: Mutex::new(letters.into_iter().filter_map(|letter| letter.to).collect()),
             news: Notify::new(),
+            schedules: Mutex::new(
+                schedules.into_iter().map(|schedule| (schedule.name.clone(), schedule)).collect(),
+            ),
+            timetable: Notify::new(),
+            runs: Mutex::default(),
             changes: watch::Sender::default(),
         };
         Ok(Self { inner: Arc::new(inner) })

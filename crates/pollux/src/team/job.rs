@@ -82,6 +82,7 @@ pub struct Rules {
 
 /// What is seen of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is true or not by itself")]
 pub struct Seen {
     /// What it does.
     pub status: SessionStatus,
@@ -89,6 +90,8 @@ pub struct Seen {
     pub turn: Option<Ended>,
     /// True where the prompt lies in the queue of an agent that does not take it.
     pub stuck: bool,
+    /// True where it does nothing, and its prompt neither waits nor has led to a turn: what it was doing was cut off.
+    pub adrift: bool,
     /// True where a question is open.
     pub asks: bool,
     /// What it has taken.
@@ -113,6 +116,8 @@ pub enum Step {
     Become(State, Option<String>),
     /// Its worker is to be stopped: it has used up what it may take.
     Pause(String),
+    /// Its worker is to be told to go on.
+    Urge,
 }
 
 /// What is to be done about a job, if anything.
@@ -136,6 +141,9 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
     }
     if job.state == State::Paused {
         return None;
+    }
+    if seen.adrift {
+        return Some(Step::Urge);
     }
     if seen.stuck {
         return become_(State::Failed, "the prompt did not reach its worker");
@@ -206,7 +214,7 @@ mod tests {
     }
 
     fn seen(status: SessionStatus) -> Seen {
-        Seen { status, turn: None, stuck: false, asks: false, tokens: 0 }
+        Seen { status, turn: None, stuck: false, adrift: false, asks: false, tokens: 0 }
     }
 
     #[test]
@@ -235,6 +243,14 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_was_cut_off_is_told_to_go_on_unless_it_has_paused() {
+        let adrift = Seen { adrift: true, ..seen(SessionStatus::Idle) };
+        assert_eq!(step(&job(State::Working), &adrift, now()), Some(Step::Urge));
+        assert_eq!(step(&job(State::Paused), &adrift, now()), None);
+        assert_eq!(step(&job(State::Done), &adrift, now()), None);
+    }
+
+    #[test]
     fn what_comes_after_the_time_is_over_is_not_lost() {
         let mut rules = job(State::Working);
         rules.deadline = Some(now());
@@ -259,7 +275,14 @@ mod tests {
         let turn =
             prop::option::of(prop::sample::select(vec![Ended::Well, Ended::Stopped, Ended::Badly]));
         (status, turn, any::<bool>(), any::<bool>(), 0_u64..200).prop_map(
-            |(status, turn, stuck, asks, tokens)| Seen { status, turn, stuck, asks, tokens },
+            |(status, turn, stuck, asks, tokens)| Seen {
+                adrift: false,
+                status,
+                turn,
+                stuck,
+                asks,
+                tokens,
+            },
         )
     }
 
@@ -278,6 +301,7 @@ mod tests {
                 let was_final = rules.state.is_final();
                 match step(&rules, &seen, at) {
                     None => {}
+                    Some(Step::Urge) => prop_assert!(false, "nothing was cut off"),
                     Some(Step::Pause(_)) => rules.state = State::Paused,
                     Some(Step::Become(state, _)) => {
                         prop_assert!(!was_final, "what has ended has ended");

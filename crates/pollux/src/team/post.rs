@@ -107,6 +107,8 @@ pub enum Fate {
     Open,
     /// Its receiver has begun to work on it.
     Delivered,
+    /// It lies with a receiver that ended with the daemon, and that must be started again.
+    Asleep,
     /// It lies with a receiver that is gone.
     Lost,
     /// It was never taken: it waits again.
@@ -121,8 +123,8 @@ pub fn fate(receiver: Receiver, taken: bool, lies: bool) -> Fate {
         (false, _) => Fate::Returned,
         (true, false) => Fate::Delivered,
         (true, true) if receiver.gone => Fate::Lost,
-        // The daemon was started again: it is taken back, and handed over anew.
-        (true, true) if receiver.status == SessionStatus::Exited => Fate::Returned,
+        // The daemon was started again. Only the receiver's own file says whether it had arrived.
+        (true, true) if receiver.status == SessionStatus::Exited => Fate::Asleep,
         (true, true) => Fate::Open,
     }
 }
@@ -175,12 +177,13 @@ mod tests {
                 let lies = self.lies == Some((index, attempt));
                 match fate(self.receiver(), taken, lies) {
                     Fate::Open => return,
+                    Fate::Asleep => {
+                        self.exited = false;
+                        return;
+                    }
                     Fate::Delivered => self.letters[index].0 = State::Delivered,
                     Fate::Lost => self.letters[index].0 = State::Dead,
-                    Fate::Returned => {
-                        self.lies = self.lies.filter(|_| !lies);
-                        self.letters[index].0 = State::Waiting;
-                    }
+                    Fate::Returned => self.letters[index].0 = State::Waiting,
                 }
                 if !may() {
                     return;

@@ -40,7 +40,7 @@ pub enum Tools {
     /// All that there are.
     #[default]
     All,
-    /// These: tools by the agent's names, servers as `@name`.
+    /// These: tools by the agent's names, servers as `@name`, one tool of a server as `@name/tool`.
     Only(BTreeSet<String>),
 }
 
@@ -81,9 +81,10 @@ impl Tools {
 
     /// True where a tool, or a server as `@name`, may be used.
     pub fn has(&self, name: &str) -> bool {
+        let part = |known: &String| known.strip_prefix(name).is_some_and(|it| it.starts_with('/'));
         match self {
             Self::All => true,
-            Self::Only(only) => only.contains(name),
+            Self::Only(only) => only.contains(name) || only.iter().any(part),
         }
     }
 
@@ -101,10 +102,7 @@ impl Tools {
         let Self::Only(only) = self else { return text };
         for name in only {
             if let Some(server) = name.strip_prefix('@') {
-                if server != OWN_SERVER {
-                    rule(&mut text, "*", Some(server), ("ask_user", 500), &["default", "autoEdit"]);
-                    rule(&mut text, "*", Some(server), ("allow", 500), &["yolo"]);
-                }
+                of_server(&mut text, server);
                 continue;
             }
             let changes = WRITES.contains(&name.as_str());
@@ -121,6 +119,19 @@ impl Tools {
         }
         rule(&mut text, "*", None, ("deny", 100), &[]);
         text
+    }
+}
+
+/// The rules for a server of a profile, or for one of its tools: `server/tool`.
+fn of_server(text: &mut String, name: &str) {
+    let (server, tool) = name.split_once('/').unwrap_or((name, "*"));
+    if server == OWN_SERVER {
+        return;
+    }
+    let whole = format!("mcp_{server}_{tool}");
+    for (tool, server) in [(tool, Some(server)), (whole.as_str(), None)] {
+        rule(text, tool, server, ("ask_user", 500), &["default", "autoEdit"]);
+        rule(text, tool, server, ("allow", 500), &["yolo"]);
     }
 }
 

@@ -10,6 +10,6 @@ mod hard;
 pub(crate) mod house;
 mod live;
 mod reconnect;
-mod recovery;
+pub(crate) mod recovery;
 mod terminal;
 mod told;

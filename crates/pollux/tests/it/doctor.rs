@@ -55,7 +55,7 @@ fn each_thing_that_is_wrong_is_said_with_what_to_do() {
     let gemini = place.path().join(".gemini");
     let daemon = place.path().join(".local/share/pollux/daemon");
     fs::create_dir_all(&gemini).unwrap();
-    fs::create_dir_all(&daemon).unwrap();
+    fs::create_dir_all(daemon.join("lent/left-by-a-crash")).unwrap();
     fs::write(gemini.join("settings.json"), "{ not settings").unwrap();
     fs::write(daemon.join("token"), "secret").unwrap();
     fs::set_permissions(daemon.join("token"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -72,4 +72,7 @@ fn each_thing_that_is_wrong_is_said_with_what_to_do() {
     }
     assert!(health(&found, "tmux").1.contains("install tmux"));
     assert!(health(&found, "hooks").1.contains("pollux hooks install"));
+    assert!(health(&found, "what agents were lent").1.contains("1 of agents that are gone"));
+    pollux(place.path()).args(["doctor", "--clean"]).output().unwrap();
+    assert!(!daemon.join("lent/left-by-a-crash").exists(), "it was swept away");
 }

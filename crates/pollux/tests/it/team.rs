@@ -1,6 +1,12 @@
 //! Teams, with the real Gemini CLI: agents on rehearsal scripts that call the tools of our MCP server for real.
 
+mod clients;
 mod house;
 mod letters;
+mod more;
+mod restart;
+mod schedule;
+mod storm;
+mod terminal;
 mod trouble;
 mod work;

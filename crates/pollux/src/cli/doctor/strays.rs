@@ -1,13 +1,15 @@
-//! What a Pollux that is gone has left: processes, terminals whose agent has ended, sessions in danger.
+//! What a Pollux that is gone has left: processes, terminals whose agent has ended, what agents of teams were lent.
 
 use super::Finding;
 use crate::config::Config;
+use crate::daemon::instance::Place;
 use pollux_agent::gemini::terminal::all;
 use pollux_agent::process;
 use pollux_agent::terminal::{Pane, Server};
+use std::fs;
 
 pub(super) async fn look(config: &Config, clean: bool) -> Vec<Finding> {
-    vec![processes(clean), windows(config, clean).await]
+    vec![processes(clean), windows(config, clean).await, lent(config, clean).await]
 }
 
 fn processes(clean: bool) -> Finding {
@@ -48,4 +50,24 @@ async fn windows(config: &Config, clean: bool) -> Finding {
         }
     }
     Finding::well(WHAT, format!("closed: {closed}"))
+}
+
+/// Roles, limits and credentials of agents that are gone. A daemon that runs takes care of them itself.
+async fn lent(config: &Config, clean: bool) -> Finding {
+    const WHAT: &str = "what agents were lent";
+    let place = Place::new(&config.data);
+    let entries = fs::read_dir(place.lent()).into_iter().flatten().flatten();
+    let left: Vec<_> = entries.map(|entry| entry.path()).collect();
+    // Agents in terminals outlive the daemon, and keep what they were lent.
+    let live = all(&config.tmux).await.unwrap_or_default();
+    if left.is_empty() || !place.is_free() || live.iter().any(|found| !found.dead) {
+        return Finding::well(WHAT, format!("{}, all in use", left.len()));
+    }
+    if !clean {
+        let found = format!("{} of agents that are gone", left.len());
+        let hint = "the next daemon sweeps it away, and so does `pollux doctor --clean`";
+        return Finding::warning(WHAT, found, hint);
+    }
+    let gone = left.iter().filter(|path| fs::remove_dir_all(path).is_ok()).count();
+    Finding::well(WHAT, format!("swept away: {gone}"))
 }

@@ -142,11 +142,20 @@ impl Gemini {
     /// Lends the process of a session what it was given.
     pub(super) fn lend(&self, wanted: &Wanted) -> Result<Option<Lent>, Failure> {
         let Some(given) = &wanted.given else { return Ok(None) };
-        let lent = self.badges.lend(&wanted.id, given).map_err(|error| {
+        let lent = || -> std::io::Result<Lent> {
+            let mut lent = self.badges.lend(&wanted.id, given)?;
+            if wanted.driver != Driver::Acp {
+                lent.at_home(&self.home)?;
+            }
+            if wanted.driver == Driver::Terminal {
+                lent.stay(&wanted.id)?;
+            }
+            Ok(lent)
+        };
+        lent().map(Some).map_err(|error: std::io::Error| {
             let message = format!("what the profile gives could not be written: {error}");
             Failure::new(Phase::Start, "not_lent", message).hint("is the disk full?")
-        })?;
-        Ok(Some(lent))
+        })
     }
 
     /// The CLI, which is looked for where it is not known.

@@ -2,6 +2,7 @@
 
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
+use crate::daemon::team::badge::Lent;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Run, Running, Stop};
@@ -26,6 +27,8 @@ struct Headless {
     cli: Cli,
     home: PathBuf,
     env: Vec<(OsString, OsString)>,
+    /// Given back when the session is over.
+    lent: Option<Lent>,
     running: Option<Running>,
     stop: Option<Stop>,
     over: bool,
@@ -38,11 +41,12 @@ struct Control(mpsc::Sender<(Order, Told)>);
 /// A session whose agent is started with the first prompt.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
+    let lent = gemini.lend(&wanted)?;
     let Gemini { home, env, .. } = gemini;
     let (control, orders) = mpsc::channel(WAITING);
     let resumed = wanted.file.is_some();
     let (running, stop, over) = (None, None, false);
-    let events = Headless { orders, wanted, cli, home, env, running, stop, over, resumed };
+    let events = Headless { orders, wanted, cli, home, env, lent, running, stop, over, resumed };
     Ok(Agent { events: Box::new(events), orders: Arc::new(Control(control)), ready: true })
 }
 
@@ -141,6 +145,7 @@ impl Headless {
             Order::Stop => {
                 self.over = true;
                 self.running = None;
+                self.lent = None;
                 Ok(())
             }
             Order::Answer { .. } | Order::Keys { .. } => {
@@ -161,6 +166,10 @@ impl Headless {
         }
         for (name, value) in &self.env {
             run = run.env(name, value);
+        }
+        if let Some(lent) = &self.lent {
+            run = lent.args.iter().fold(run, Run::extra_arg);
+            run = lent.env.iter().fold(run, |run, (name, value)| run.env(name, value));
         }
         if let Some(model) = &self.wanted.model {
             run = run.model(model);

@@ -1,8 +1,43 @@
-//! What a session's file says and the log does not. Pure.
+//! What was left by a daemon that ended, and what a session's file says and the log does not. Pure.
 
+use crate::api::{Driver, Summary};
 use crate::daemon::log::hash;
-use pollux_agent::model::{Event, EventKind, Rewrite, Source, Text};
+use pollux_agent::model::{Event, EventKind, Mode, Rewrite, SessionStatus, Source, Text};
 use std::collections::{HashMap, HashSet};
+
+/// True where the daemon ended in the middle of something.
+pub(super) fn is_torn(summary: &Summary) -> bool {
+    match summary.status {
+        SessionStatus::Exited => false,
+        // No process lives between two prompts.
+        SessionStatus::Idle | SessionStatus::Error => summary.driver != Some(Driver::Headless),
+        _ => true,
+    }
+}
+
+/// The daemon that wrote this is gone, and with it what it held.
+pub(super) fn left_behind(summary: &mut Summary) {
+    summary.questions.clear();
+    summary.stalled_since = None;
+    summary.mode_until = None;
+    summary.version += 1;
+    if summary.mode == Mode::Yolo {
+        summary.mode = Mode::Default;
+    }
+    let stays = summary.driver == Some(Driver::Headless);
+    if summary.driver.is_some() && !stays {
+        summary.status = SessionStatus::Exited;
+    }
+    if stays && summary.status != SessionStatus::Exited {
+        summary.status = SessionStatus::Idle;
+    }
+    // It may not have arrived: somebody decides whether it is sent once more.
+    if let Some(mut sending) = summary.sending.take() {
+        sending.doubt = true;
+        summary.queue.insert(0, sending);
+    }
+    summary.held = !summary.queue.is_empty();
+}
 
 /// The events that bring a log up to date which has told of these messages (ids and hashes), where the whole file tells
 /// `events`. With `remove`, what the file no longer has is taken back.

@@ -286,10 +286,9 @@ impl Task {
         if let Some(refused) = self.cannot(&request.command) {
             return Ok(refused);
         }
-        if request.command == Command::Continue && self.is_in_doubt() {
-            // Meanwhile its file may say that it has arrived.
-            self.look().await;
-            self.follow = None;
+        // An agent that is being started looks when it is there.
+        if request.command == Command::Continue && self.orders.is_some() {
+            self.look_for_first().await;
         }
         let verdict = self.session.command(&request, self.clock.now());
         let reply = verdict.reply;
@@ -350,6 +349,9 @@ impl Task {
         let waiting = std::mem::take(&mut self.waiting);
         for order in waiting {
             self.order(order);
+        }
+        if self.orders.as_ref().is_none_or(|orders| orders.pane().is_none()) {
+            self.look_for_first().await;
         }
         let effects = self.session.go_on();
         self.effects(effects, None).await;

@@ -4,6 +4,7 @@
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::file_of;
+use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::Version;
@@ -106,23 +107,31 @@ fn trouble(failure: Failure) -> anyhow::Error {
 
 /// Takes an agent up that is there, or starts one.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
-    let live = match &wanted.found {
-        Some(found) => {
-            let server = gemini.tmux.server(Some(found)).await?;
-            let place = wanted.place.lock().ok().and_then(|mut place| place.take());
-            found.watch_from(&server, &gemini.home, place).await?
+    let (live, lent) = if let Some(found) = &wanted.found {
+        let server = gemini.tmux.server(Some(found)).await?;
+        let place = wanted.place.lock().ok().and_then(|mut place| place.take());
+        let live = found.watch_from(&server, &gemini.home, place).await?;
+        (live, gemini.badges.still(&wanted.id))
+    } else {
+        let lent = gemini.lend(&wanted)?;
+        match begin(&wanted, &gemini, lent.as_ref()).await {
+            Ok(live) => (live, lent),
+            Err(failure) => {
+                lent.into_iter().for_each(Lent::give_back);
+                return Err(failure);
+            }
         }
-        None => begin(&wanted, &gemini).await?,
     };
     // Names of questions are given anew in each life of ours: an answer to one of before must fit none of now.
     let life: String = uuid::Uuid::new_v4().simple().to_string().chars().take(6).collect();
     let pane = live.pane().clone();
     let ours = *pane.server().socket() == gemini.tmux.socket;
     let steers = Steers { orders: live.orders(), pane, ours, life: life.clone() };
-    Ok(Agent { events: Box::new(Hears { live, life }), orders: Arc::new(steers), ready: false })
+    let events = Box::new(Hears { live, life, lent });
+    Ok(Agent { events, orders: Arc::new(steers), ready: false })
 }
 
-async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<Live, Failure> {
+async fn begin(wanted: &Wanted, gemini: &Gemini, lent: Option<&Lent>) -> Result<Live, Failure> {
     let cli = gemini.cli().await?;
     let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     if wanted.mode == Mode::Default {
@@ -132,6 +141,13 @@ async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<Live, Failure> {
     start = wanted.model.iter().fold(start, Start::model);
     for (name, value) in &gemini.env {
         start = start.env(name.to_string_lossy(), value.to_string_lossy());
+    }
+    if let Some(lent) = lent {
+        start = lent.args.iter().fold(start, |start, arg| start.extra_arg(arg.to_string_lossy()));
+        let env = lent.env.iter();
+        start = { env }.fold(start, |start, (name, value)| {
+            start.env(name.to_string_lossy(), value.to_string_lossy())
+        });
     }
     if let Some(id) = &wanted.agent_id {
         let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id));
@@ -147,6 +163,8 @@ async fn begin(wanted: &Wanted, gemini: &Gemini) -> Result<Live, Failure> {
 struct Hears {
     live: Live,
     life: String,
+    /// Given back when the agent is gone, and not when the daemon is.
+    lent: Option<Lent>,
 }
 
 impl Events for Hears {
@@ -156,6 +174,9 @@ impl Events for Hears {
             match &mut event.kind {
                 EventKind::Asked(question) => question.id = self.named(&question.id),
                 EventKind::Answered { question_id, .. } => *question_id = self.named(question_id),
+                EventKind::SessionEnded { .. } => {
+                    self.lent.take().into_iter().for_each(Lent::give_back);
+                }
                 _ => {}
             }
             Some(event)

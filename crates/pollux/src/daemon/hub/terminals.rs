@@ -4,6 +4,7 @@ use super::agent::Wanted;
 use super::terminal::named;
 use super::{Hub, Slot, unknown};
 use crate::api::{Driver, Summary};
+use crate::daemon::log::Feed;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::model::SessionStatus;
@@ -31,6 +32,17 @@ impl Hub {
         }
     }
 
+    /// Takes back what was lent to agents that have not outlived the daemon before this one.
+    pub fn sweep(&self) {
+        self.badges().sweep(|session| {
+            let lives = |(_, feed): (i64, Arc<Feed>)| {
+                let summary = feed.summary();
+                summary.driver == Some(Driver::Terminal) && summary.status != SessionStatus::Exited
+            };
+            self.feed(session).is_ok_and(lives)
+        });
+    }
+
     /// Gives an agent in a terminal a name, where it has none, and takes it up.
     pub async fn adopt(&self, socket: &Socket, pane: Option<&str>) -> anyhow::Result<Arc<Summary>> {
         let home = self.inner.agents.home().ok_or_else(|| {
@@ -55,6 +67,8 @@ impl Hub {
             Some((id, false)) => {
                 let mut wanted = Wanted::in_terminal(found, id.clone());
                 wanted.mode = self.feed(&id)?.1.summary().mode;
+                let start = self.slots().get(&id).and_then(|slot| slot.start.clone());
+                wanted.given = start.and_then(|start| start.given);
                 self.reopen(&id, wanted).await?;
                 id
             }

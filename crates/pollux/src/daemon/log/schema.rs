@@ -120,6 +120,19 @@ CREATE TABLE letters (
 );
 CREATE INDEX letters_open ON letters (receiver, state, id);
 ",
+    r"
+CREATE TABLE schedules (name TEXT PRIMARY KEY, schedule TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    schedule TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    job TEXT,
+    why TEXT
+);
+CREATE INDEX runs_schedule ON runs (schedule, id);
+",
 ];
 
 /// Opens the database for the one who writes, and takes the steps that are missing.
@@ -151,4 +164,34 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     // Half a megabyte for each connection: the system has the file in memory anyway.
     connection.pragma_update(None, "cache_size", -512)?;
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::open;
+
+    /// What is asked while an agent works, or by every client that comes.
+    const OFTEN: [&str; 9] = [
+        "SELECT json FROM events WHERE session = 1 AND seq > 5 ORDER BY seq LIMIT 9",
+        "SELECT json FROM events WHERE session = 1 AND kind = 'turn_ended' AND seq > 5 ORDER BY seq LIMIT 1",
+        "SELECT seq FROM messages WHERE session = 1 AND position < 9 ORDER BY position DESC LIMIT 9",
+        "SELECT position FROM messages WHERE session = 1 AND id = 'a'",
+        "SELECT reply FROM commands WHERE session = 1 AND id = 'a'",
+        "SELECT no FROM sessions WHERE id = 'a'",
+        "SELECT name FROM devices WHERE hash = x'00'",
+        "SELECT MIN(id) FROM letters WHERE receiver = 'a' AND state = 'waiting'",
+        "SELECT job FROM runs WHERE schedule = 'a' ORDER BY id DESC LIMIT 1",
+    ];
+
+    #[test]
+    fn what_is_asked_often_is_found_by_an_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = open(&directory.path().join("log.db")).unwrap();
+        for query in OFTEN {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+            let steps = plan.query_map([], |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert!(steps.iter().all(|step| !step.starts_with("SCAN")), "{query}: {steps:?}");
+        }
+    }
 }

@@ -310,3 +310,25 @@ pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Op
         told: told.collect::<Result<_, _>>()?,
     }))
 }
+
+/// What was said last of a session that has ended: an error, or the reason of its end.
+pub fn last_words(
+    connection: &Connection,
+    no: i64,
+    after: u64,
+) -> rusqlite::Result<Option<String>> {
+    let mut select = connection.prepare_cached(
+        "SELECT json FROM events WHERE session = ?1 AND seq > ?2
+           AND kind IN ('notice', 'session_ended', 'turn_ended') ORDER BY seq DESC LIMIT 8",
+    )?;
+    let rows = select.query_map(params![no, after], |row| row.get::<_, String>(0))?;
+    let texts: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+    let events: Vec<serde_json::Value> =
+        texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let word = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let error = events.iter().find_map(|event| {
+        let failed = word(&event["error"]["message"]);
+        failed.or_else(|| (event["level"] == "error").then(|| word(&event["text"]))?)
+    });
+    Ok(error.or_else(|| events.iter().find_map(|event| word(&event["reason"]))))
+}

@@ -52,7 +52,7 @@ impl IntoResponse for Bad {
                 (
                     _,
                     "unknown_session" | "unknown_device" | "unknown_event" | "unknown_route"
-                    | "unknown_agent" | "unknown_job" | "unknown_profile",
+                    | "unknown_agent" | "unknown_job" | "unknown_profile" | "unknown_schedule",
                 ) => StatusCode::NOT_FOUND,
                 (_, "not_allowed" | "outside_projects") => StatusCode::FORBIDDEN,
                 (_, "not_signed_in" | "wrong_code") => StatusCode::UNAUTHORIZED,

@@ -1,6 +1,6 @@
 //! The description of the API, made from the code that serves it.
 
-use super::{afar, around, devices, pages, sessions, teams};
+use super::{afar, around, devices, pages, schedules, sessions, teams};
 use axum::Json;
 use utoipa::OpenApi;
 
@@ -58,6 +58,11 @@ use utoipa::OpenApi;
         teams::letters,
         teams::write,
         teams::read,
+        schedules::list,
+        schedules::add,
+        schedules::remove,
+        schedules::run,
+        schedules::runs,
     )
 )]
 struct Document;

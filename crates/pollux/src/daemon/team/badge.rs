@@ -6,6 +6,8 @@ use crate::team::given::Given;
 use crate::team::profile::Server;
 use crate::team::tools::OWN_SERVER;
 use pollux_agent::acp::{McpServer, Transport, Variable};
+use pollux_agent::gemini::apart;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -46,8 +48,19 @@ pub struct Lent {
     pub env: Vec<(OsString, OsString)>,
     /// MCP servers.
     pub servers: Vec<McpServer>,
+    /// True where its process outlives the daemon, and keeps what it was lent.
+    stays: bool,
 }
 
+/// What is written down of a credential whose process outlives the daemon.
+#[derive(Debug, Serialize, Deserialize)]
+struct Holder {
+    session: String,
+    hash: [u8; 32],
+}
+
+/// The file that says whose something is.
+const HOLDER: &str = "holder.json";
 /// The variable that names the file with what the agent is told.
 const SYSTEM: &str = "GEMINI_SYSTEM_MD";
 /// The variables by which `pollux mcp` knows whose it is.
@@ -56,16 +69,48 @@ pub const BADGE: &str = "POLLUX_BADGE";
 pub const SOCKET: &str = "POLLUX_SOCKET";
 
 impl Badges {
-    /// Opens the counter, and sweeps away what an earlier daemon left.
+    /// Opens the counter, and sweeps away what an earlier daemon left; not yet what a process may still have that
+    /// outlived it.
     pub fn open(&self, lending: Lending) -> io::Result<()> {
-        match fs::remove_dir_all(&lending.directory) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        for entry in fs::read_dir(&lending.directory).into_iter().flatten().flatten() {
+            let text = fs::read_to_string(entry.path().join(HOLDER)).unwrap_or_default();
+            match serde_json::from_str::<Holder>(&text) {
+                Ok(holder) => drop(self.holders().insert(holder.hash, holder.session)),
+                Err(_) => fs::remove_dir_all(entry.path())?,
+            }
         }
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&lending.directory)?;
         // Only the first daemon of a process; tests have one each.
         let _first = self.place.set(lending);
         Ok(())
+    }
+
+    /// Sweeps away what was lent to processes that have not outlived the daemon after all.
+    pub fn sweep(&self, lives: impl Fn(&str) -> bool) {
+        let gone: Vec<String> =
+            self.holders().values().filter(|session| !lives(session)).cloned().collect();
+        self.holders().retain(|_, session| !gone.contains(session));
+        for session in gone {
+            if let Some(place) = self.place.get() {
+                // What cannot be removed now is swept away when the next daemon starts.
+                let _gone = fs::remove_dir_all(place.directory.join(session));
+            }
+        }
+    }
+
+    /// What a process has that has outlived the daemon which lent it.
+    pub fn still(self: &Arc<Self>, session: &str) -> Option<Lent> {
+        let holders = self.holders();
+        let (hash, _) = holders.iter().find(|(_, holder)| *holder == session)?;
+        Some(Lent {
+            badges: Arc::clone(self),
+            badge: *hash,
+            directory: self.place.get()?.directory.join(session),
+            args: Vec::new(),
+            env: Vec::new(),
+            servers: Vec::new(),
+            stays: true,
+        })
     }
 
     /// The session whose credential this is.
@@ -88,6 +133,7 @@ impl Badges {
             args: Vec::new(),
             env: Vec::new(),
             servers: Vec::new(),
+            stays: false,
             directory,
         };
         let system = lent.file("system.md", &given.system)?;
@@ -121,6 +167,29 @@ impl Lent {
         Ok(path)
     }
 
+    /// For a process that takes servers from its settings only: a home of its own, which is the user's by links.
+    pub fn at_home(&mut self, users: &Path) -> io::Result<()> {
+        if !self.servers.is_empty() {
+            let env = apart::home(users, &self.directory.join("home"), &self.servers)?;
+            self.env.extend(env.into_iter().map(|(name, value)| (name.into(), value)));
+        }
+        Ok(())
+    }
+
+    /// For a process that outlives the daemon: the next one will know it again.
+    pub fn stay(&mut self, session: &str) -> io::Result<()> {
+        let holder = Holder { session: session.to_owned(), hash: self.badge };
+        self.badges.holders().insert(self.badge, session.to_owned());
+        self.file(HOLDER, &serde_json::to_string(&holder)?)?;
+        self.stays = true;
+        Ok(())
+    }
+
+    /// The process is gone: all of it goes back.
+    pub fn give_back(mut self) {
+        self.stays = false;
+    }
+
     /// Where its files are.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -129,6 +198,9 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
         self.badges.holders().remove(&self.badge);
         // What cannot be removed now is swept away when the next daemon starts.
         let _gone = fs::remove_dir_all(&self.directory);

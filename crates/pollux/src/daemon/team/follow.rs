@@ -3,7 +3,7 @@
 use super::post::About;
 use super::{Caller, Teams, is_news, lock, result, rows, tree};
 use crate::api::team::{Job, More, Worktree};
-use crate::api::{Begin, Summary};
+use crate::api::{Begin, Driver, Summary};
 use crate::daemon::log::{Bell, counts};
 use crate::team::job::{self, Ended, Rules, Seen, State, Step, is_written};
 use crate::trouble::Trouble;
@@ -18,6 +18,8 @@ const REST: Duration = Duration::from_mins(10);
 /// What a worker is told that was stopped in the middle of its job.
 const GO_ON: &str = "You were stopped in the middle of your work, and are started again. Go on with what you were asked to do, \
     and answer as if nothing had happened.";
+/// A worker is told so at most so often.
+const URGES: u32 = 5;
 
 impl Teams {
     /// Follows jobs and carries letters, until it is stopped.
@@ -116,6 +118,10 @@ impl Teams {
                     job.result = turn.as_ref().map(|turn| result::done(turn, summary.tokens));
                     self.becomes(&mut job, State::Done, None).await?;
                 }
+                Step::Become(State::Failed, why) => {
+                    let why = self.last_words(no, after, why).await?;
+                    self.becomes(&mut job, State::Failed, why).await?;
+                }
                 Step::Become(state, why) => {
                     job.question =
                         (state == State::Waiting).then(|| result::question(&summary)).flatten();
@@ -126,9 +132,32 @@ impl Teams {
                     drop(self.command(&worker, id, pollux(), Command::Interrupt).await?);
                     self.becomes(&mut job, State::Paused, Some(why)).await?;
                 }
+                Step::Urge if job.inner.prompts < URGES => {
+                    self.prompt(&mut job, GO_ON).await?;
+                    self.keep(&job).await?;
+                }
+                Step::Urge => {
+                    let why = format!("its worker was cut off {URGES} times");
+                    self.becomes(&mut job, State::Failed, Some(why)).await?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Why a job failed: with what was said last of its worker, which knows more.
+    async fn last_words(
+        &self,
+        no: i64,
+        after: u64,
+        why: Option<String>,
+    ) -> anyhow::Result<Option<String>> {
+        let read = move |connection: &rusqlite::Connection| rows::last_words(connection, no, after);
+        let more = self.hub().log().read(read).await?;
+        Ok(match (why, more) {
+            (Some(why), Some(more)) => Some(format!("{why}: {more}")),
+            (why, more) => why.or(more),
+        })
     }
 
     /// A job is somewhere else now: that is written down, then told.
@@ -183,47 +212,81 @@ impl Teams {
     async fn take_up(&self) {
         let jobs: Vec<Job> =
             lock(&self.inner.jobs).values().map(|job| job.borrow().clone()).collect();
-        for job in jobs {
-            let id = job.id.clone();
-            if let Err(error) = self.take_up_job(job).await {
-                tracing::error!(job = %id, "it could not be taken up again: {error:#}");
+        for mut job in jobs {
+            let Err(error) = self.take_up_job(&mut job).await else { continue };
+            let why = Some(format!("its worker could not be taken up again: {error:#}"));
+            if let Err(error) = self.becomes(&mut job, State::Failed, why).await {
+                tracing::error!(job = %job.id, "it could not be taken up again: {error:#}");
+            }
+        }
+        let receivers: Vec<String> = lock(&self.inner.boxes).iter().cloned().collect();
+        for session in receivers {
+            if let Err(error) = self.release(&session).await {
+                tracing::error!(session, "its letters could not be taken up again: {error:#}");
             }
         }
         self.inner.news.notify_one();
     }
 
-    async fn take_up_job(&self, mut job: Job) -> anyhow::Result<()> {
-        let Some(worker) = job.worker.clone() else {
+    async fn take_up_job(&self, job: &mut Job) -> anyhow::Result<()> {
+        if job.worker.is_none() {
             let caller =
                 job.caller.clone().map_or_else(|| Caller::Person(By::owner()), Caller::Agent);
-            // That it failed is written down, and its caller is told.
-            if let Err(error) = self.begin(&caller, job.clone()).await {
-                let why = Some(format!("{error:#}"));
-                self.becomes(&mut job, State::Failed, why).await?;
-            }
-            return Ok(());
-        };
+            job.worker = self.begin(&caller, job.clone()).await?.worker;
+        }
+        let Some(worker) = job.worker.clone() else { return Ok(()) };
         // Its log is brought up to date with its file first.
         let known = self.hub().snapshot(&worker).await?.summary;
         let (no, after) = (self.hub().feed(&worker)?.0, job.inner.after);
-        let turn =
-            self.hub().log().read(move |connection| rows::turn(connection, no, after)).await?;
+        let id = prompt_id(job);
+        let read = move |connection: &rusqlite::Connection| {
+            let turn = rows::turn(connection, no, after)?;
+            Ok((turn, rows::has_command(connection, no, &id)?))
+        };
+        let (turn, taken) = self.hub().log().read(read).await?;
         let well = turn.as_ref().and_then(result::ended) == Some(Ended::Well);
         let gone = self.kept(&worker).is_none_or(|kept| kept.gone);
         if well || gone || job.state == State::Paused {
             return Ok(());
         }
-        let lies = known.queue.iter().any(|queued| queued.id == prompt_id(&job));
+        let lives = known.driver == Some(Driver::Terminal) && known.status != SessionStatus::Exited;
         self.wake(&worker).await?;
-        if lies {
-            let id = format!("continue-{}", uuid::Uuid::new_v4());
-            self.command(&worker, id, pollux(), Command::Continue).await?;
-        } else {
-            self.prompt(&mut job, GO_ON).await?;
+        if lives {
+            // It has outlived the daemon, and is followed from where it was.
+            return self.release(&worker).await;
+        }
+        let lies = known.queue.iter().any(|queued| queued.id == prompt_id(job));
+        match (taken, lies) {
+            (false, _) if job.inner.prompts == 0 => {
+                let prompt = job.prompt.clone();
+                self.hand(job, &prompt).await?;
+            }
+            (false, _) => self.hand(job, GO_ON).await?,
+            (true, true) => self.go(&worker).await?,
+            (true, false) => self.prompt(job, GO_ON).await?,
         }
         job.state = State::Starting;
         job.question = None;
-        self.keep(&job).await
+        self.keep(job).await
+    }
+
+    /// A queue of which nobody could say whether its first prompt had arrived goes on: an agent that lives is told what
+    /// it has not heard.
+    async fn release(&self, session: &str) -> anyhow::Result<()> {
+        let known = self.hub().snapshot(session).await?.summary;
+        let ours = |id: &str| id.starts_with("letter-") || id.starts_with("job-");
+        let waits = known.queue.first().is_some_and(|queued| ours(&queued.id));
+        if known.status != SessionStatus::Exited && known.held && waits {
+            self.go(session).await?;
+        }
+        Ok(())
+    }
+
+    /// What waits for a session is handed over.
+    pub(super) async fn go(&self, session: &str) -> anyhow::Result<()> {
+        let id = format!("continue-{}", uuid::Uuid::new_v4());
+        drop(self.command(session, id, pollux(), Command::Continue).await?);
+        Ok(())
     }
 
     /// Prompts the worker of a job once more. The turn of the job is the one that follows.
@@ -232,6 +295,12 @@ impl Teams {
         job.inner.after = self.hub().feed(&worker)?.1.head().0;
         job.inner.prompts += 1;
         job.inner.since = Some(self.now());
+        self.hand(job, text).await
+    }
+
+    /// Hands the prompt of a job to its worker.
+    async fn hand(&self, job: &Job, text: &str) -> anyhow::Result<()> {
+        let Some(worker) = job.worker.clone() else { return Ok(()) };
         let command = Command::prompt(text);
         match self.command(&worker, prompt_id(job), pollux(), command).await? {
             Reply::Done(_) => Ok(()),
@@ -336,9 +405,15 @@ fn seen(summary: &Summary, job: &Job, turn: Option<Ended>, tokens: u64) -> Seen 
         status: summary.status,
         turn,
         stuck: turn.is_none() && idle && summary.held && lies,
+        adrift: turn.is_none() && idle && !lies && summary.sending.is_none() && !is_queued(summary),
         asks: !summary.questions.is_empty(),
         tokens,
     }
+}
+
+/// True where something waits that will lead to a turn.
+fn is_queued(summary: &Summary) -> bool {
+    !summary.queue.is_empty() && !summary.held
 }
 
 /// True where a reply says that it was done.

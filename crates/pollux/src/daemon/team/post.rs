@@ -194,12 +194,12 @@ impl Teams {
                 self.bury(letter, State::Claimed, "its receiver is gone, and had not read it")
                     .await?;
             }
+            Fate::Asleep => {
+                self.wake(session).await?;
+                self.go(session).await?;
+                return Ok(false);
+            }
             Fate::Returned => {
-                if lies {
-                    let id = format!("back-{}", uuid::Uuid::new_v4());
-                    let back = Command::Cancel { queued: letter.command() };
-                    self.command(session, id, pollux(), back).await?;
-                }
                 self.settle(letter, (State::Claimed, State::Waiting), None).await?;
             }
         }

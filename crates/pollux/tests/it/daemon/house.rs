@@ -78,7 +78,11 @@ impl House {
             socket: directory.path().join("hooks.sock"),
             spool: directory.path().join("spool.jsonl"),
         });
-        let profiles = Store { own: directory.path().join("profiles"), ..Store::default() };
+        let profiles = Store {
+            own: directory.path().join("profiles"),
+            skills: vec![directory.path().join("skills")],
+            ..Store::default()
+        };
         let around = Surroundings { place, gemini, index: None, agents, hooks, profiles };
         let daemon = Daemon::open(serve, around).await.unwrap();
         let api = daemon.api();

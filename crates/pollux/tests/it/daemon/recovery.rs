@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const LONGEST: Duration = Duration::from_mins(3);
 
 /// The program itself, as a daemon, in a directory that outlives it.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     origin: String,
     token: String,
@@ -31,7 +31,7 @@ impl Drop for Served {
 
 impl Served {
     #[expect(clippy::disallowed_methods, reason = "the daemon is killed, and so it is a child")]
-    async fn start(stage: &Stage, data: &Path) -> Self {
+    pub(crate) async fn start(stage: &Stage, data: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pollux"));
         command.args(["serve", "--port", "0"]).current_dir(data);
         command.env("XDG_DATA_HOME", data).env("XDG_CONFIG_HOME", data).env("XDG_CACHE_HOME", data);
@@ -53,14 +53,19 @@ impl Served {
         Self { child, origin, token }
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub(crate) async fn get(&self, path: &str) -> Value {
         let request = client().get(format!("{}{path}", self.origin)).bearer_auth(&self.token);
         request.send().await.unwrap().json().await.unwrap()
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Result<Value, reqwest::Error> {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, reqwest::Error> {
         let request = client().post(format!("{}{path}", self.origin)).bearer_auth(&self.token);
         request.json(body).send().await?.json().await
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// All events of a session, by page.

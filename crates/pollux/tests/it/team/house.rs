@@ -35,6 +35,36 @@ impl Team {
         Self { house, stage, before }
     }
 
+    /// What there is now is the user's own.
+    pub(crate) fn look(&mut self) {
+        self.before = users_files(&self.stage);
+    }
+
+    /// A profile with these fields.
+    pub(crate) fn profile(&self, name: &str, fields: &str) {
+        let profiles = self.house.directory.path().join("profiles");
+        std::fs::create_dir_all(&profiles).unwrap();
+        let text = format!(
+            "---\nname: {name}\ndescription: One of ours\n{fields}\n---\nYou are the {name}.\n"
+        );
+        std::fs::write(profiles.join(format!("{name}.md")), text).unwrap();
+    }
+
+    /// The daemon ends and is started again.
+    pub(crate) async fn restart(self) -> Self {
+        self.restart_after(|| {}).await
+    }
+
+    /// The daemon ends and is started again; meanwhile something happens.
+    pub(crate) async fn restart_after(self, happens: impl FnOnce()) -> Self {
+        let Self { house, stage, before } = self;
+        let directory = house.close().await;
+        happens();
+        let gemini = stage.home().path().join(".gemini");
+        let house = House::at(directory, &gemini, gemini_on(&stage), &settings()).await;
+        Self { house, stage, before }
+    }
+
     /// Ends all, and looks that nothing was left and no file of the user's was touched.
     pub(crate) async fn close(self) {
         let Self { house, stage, before } = self;

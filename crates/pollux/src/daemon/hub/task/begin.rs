@@ -65,6 +65,14 @@ impl Task {
         }
     }
 
+    /// The agent of before is gone by now, and has written what it had heard: the prompt that waits first may be among it.
+    pub(super) async fn look_for_first(&mut self) {
+        if self.is_in_doubt() {
+            self.look().await;
+            self.follow = None;
+        }
+    }
+
     /// Reads what the session's file has more than the log.
     pub(super) async fn look(&mut self) {
         let Some(path) = self.path().await else { return };

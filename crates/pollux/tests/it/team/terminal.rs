@@ -1,0 +1,145 @@
+//! Workers on the other drivers: in a terminal, where a person can watch, and headless.
+
+use super::house::{NEWEST, Team};
+use pollux_e2e::Cli;
+use serde_json::{Value, json};
+
+const EXACT: &str = "def greet(name):\n    return f\"Hello, {name}!\"\n\n\n> a quote\n✦ a star\n * YOLO mode, 2 MCP servers";
+
+fn script() -> String {
+    format!(
+        "
+        [[rule]]
+        prompt = 'say the words'
+        reply = '''{EXACT}'''
+        [[rule]]
+        prompt = 'bring it home'
+        reply = [{{ call = 'handoff', args = {{ agent_profile = 'watched', message = 'say the words' }} }}]
+        [[rule]]
+        tool = 'handoff'
+        result = 'def greet'
+        reply = 'It came back: {{{{result}}}}'
+        [[rule]]
+        prompt = 'is done]'
+        reply = 'Thank you for the result.'
+        [[rule]]
+        prompt = 'spread the work'
+        reply = [{{ call = 'assign', args = {{ agent_profile = 'watched', message = 'say the words' }} }}]
+        [[rule]]
+        tool = 'assign'
+        reply = 'It works.'
+        [[rule]]
+        prompt = 'ask your lead'
+        reply = [{{ call = 'send_message', args = {{ message = 'which colour?' }} }}]
+        [[rule]]
+        tool = 'send_message'
+        reply = 'I have written.'
+        [[rule]]
+        prompt = 'it is blue'
+        reply = 'Blue it is.'
+        "
+    )
+}
+
+/// A team whose profiles `watched` and `lead` are driven so.
+async fn team(version: &str, driver: &str) -> Team {
+    let team = Team::on(version, &script()).await;
+    for (name, role) in [("watched", "developer"), ("lead", "supervisor")] {
+        team.profile(name, &format!("role: {role}\ndriver: {driver}"));
+    }
+    team
+}
+
+async fn is_gone(team: &Team, session: &str) {
+    team.stop(session).await;
+    team.status(session, "exited").await;
+}
+
+/// The four kinds: handoff, assign, messages, a supervisor.
+async fn four_kinds(version: &str, driver: &str) {
+    let team = team(version, driver).await;
+    let job = team.give("handoff", "watched", "say the words", json!({})).await;
+    let job = team.told(&job).await;
+    assert_eq!(job["state"], "done", "{version}: {job}");
+    assert_eq!(job["result"]["text"], EXACT, "{version}");
+    let worker = job["worker"].as_str().unwrap();
+    let summary = team.status(worker, "exited").await;
+    assert_eq!(summary["driver"], driver);
+
+    let lead = team.launch("lead", Some("bring it home")).await;
+    let handed = |all: &Value| {
+        let jobs = all["jobs"].as_array().unwrap();
+        jobs.iter().any(|job| job["caller"] == *lead && job["state"] == "done")
+    };
+    let jobs = team.wait_for("the lead has its answer", "/api/v1/jobs", handed).await;
+    assert_eq!(jobs["jobs"][0]["result"]["text"], EXACT, "{version}");
+    team.status(&lead, "idle").await;
+    let said = team.said(&lead).await;
+    assert!(said.last().unwrap().1.starts_with("It came back:"), "{version}: {said:?}");
+    let told = team.stage.rehearsal().journal().results();
+    let came = told.iter().find(|(tool, _)| tool.ends_with("handoff")).unwrap();
+    assert!(came.1.contains(EXACT), "{version}: {}", came.1);
+    let turns = team.stage.rehearsal().journal().turns();
+    let told = |turn: &Value| turn["systemInstruction"].to_string().contains("You are the lead.");
+    assert!(turns.iter().any(told), "{version}: it was told what it is");
+
+    let send = json!({ "type": "prompt", "text": "spread the work" });
+    assert_eq!(team.house.command(&lead, "spread", send).await.0, 200);
+    let path = format!("/api/v1/letters?of={lead}");
+    let delivered = |all: &Value| {
+        let letters = all["letters"].as_array().unwrap();
+        letters.iter().any(|letter| letter["state"] == "delivered" && letter["to"] == *lead)
+    };
+    let all = team.wait_for("the answer is delivered", &path, delivered).await;
+    assert!(all["letters"][0]["text"].as_str().unwrap().ends_with(EXACT), "{version}: {all}");
+    is_gone(&team, &lead).await;
+
+    let agent = team.launch("watched", Some("ask your lead")).await;
+    let asks = |all: &Value| all["letters"][0]["text"] == "which colour?";
+    team.wait_for("a letter to the person", "/api/v1/letters", asks).await;
+    let body = json!({ "to": agent, "text": "it is blue" });
+    assert_eq!(team.house.post("/api/v1/letters", body).await.0, 200);
+    let path = format!("/api/v1/letters?of={agent}");
+    team.wait_for("it is delivered", &path, |all| {
+        let letters = all["letters"].as_array().unwrap();
+        letters
+            .iter()
+            .any(|letter| letter["text"] == "it is blue" && letter["state"] == "delivered")
+    })
+    .await;
+    team.status(&agent, "idle").await;
+    let said = team.said(&agent).await;
+    let once = said.iter().filter(|(_, text)| text == "[Message from the person]\n\nit is blue");
+    assert_eq!(once.count(), 1, "{version}: {said:?}");
+    is_gone(&team, &agent).await;
+    team.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_four_kinds_of_work_pass_in_terminals_in_the_oldest_version() {
+    four_kinds(&Cli::versions()[0], "terminal").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_four_kinds_of_work_pass_in_terminals_in_the_middle_version() {
+    four_kinds(&Cli::versions()[1], "terminal").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_four_kinds_of_work_pass_in_terminals_in_the_newest_version() {
+    four_kinds(NEWEST, "terminal").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_headless_lead_hands_off_to_a_headless_worker() {
+    let team = team(NEWEST, "headless").await;
+    let lead = team.launch("lead", Some("bring it home")).await;
+    let done = |all: &Value| all["jobs"][0]["state"] == "done";
+    let jobs = team.wait_for("the lead has its answer", "/api/v1/jobs", done).await;
+    assert_eq!(jobs["jobs"][0]["result"]["text"], EXACT);
+    team.status(&lead, "idle").await;
+    let said = team.said(&lead).await;
+    assert!(said.last().unwrap().1.starts_with("It came back:"), "{said:?}");
+    is_gone(&team, &lead).await;
+    team.close().await;
+}
