@@ -307,10 +307,10 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: "Start" }).click();
     await talk().getByText("so that it can be watched.").waitFor();
     await page.getByRole("tab", { name: "Terminal" }).click();
-    await page.locator(".screen").getByText("so that it can be watched.").waitFor();
+    await page.locator(".xterm-rows").getByText("so that it can be watched.").waitFor();
     await page.getByLabel("Type into the terminal").fill("remember?");
     await page.getByLabel("Type into the terminal").press("Enter");
-    await page.locator(".screen").getByText("I remember: we made a file.").waitFor();
+    await page.locator(".xterm-rows").getByText("I remember: we made a file.").waitFor();
     await shot(page, "real-screen");
     await page.getByRole("tab", { name: "Talk" }).click();
     await talk().getByText("I remember: we made a file.").waitFor();
