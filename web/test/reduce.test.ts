@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Event, Message, Numbered, ServerFrame } from "../src/api/types";
+import type { Block, Event, Message, Numbered, Recorded, ServerFrame } from "../src/api/types";
 import { EMPTY, type State } from "../src/state/model";
 import { LONGEST_WINDOW, reduce } from "../src/state/reduce";
 import { rowsOf } from "../src/state/rows";
@@ -366,4 +366,26 @@ test("a call that was denied is denied after a reload, with its command, also wh
   const state = play([snapshot({ seq: 3, facts })]);
   const tools = rowsOf(at(state)).flatMap((row) => (row.kind === "tool" ? [row.tool] : []));
   expect(tools).toMatchObject([{ id, status: "cancelled", denied: true, meaning }]);
+});
+
+test("a call that two messages have is shown once, where it was made, and hides none that comes after it", () => {
+  const call = (id: string, name: string): Block => ({ type: "tool_use", id, name, input: {} });
+  const result = (id: string): Block => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content: "",
+    is_error: false,
+    status: "success",
+  });
+  const said = (position: number, content: Block[]): Recorded => ({
+    position,
+    seq: position,
+    message: { id: `m${position}`, role: "assistant", content, timestamp: 1, tool: "gemini" },
+  });
+  const messages = [
+    said(1, [call("a", "Bash"), result("a")]),
+    said(2, [call("a", "Bash"), result("a"), call("b", "Edit"), result("b")]),
+  ];
+  const rows = rowsOf(at(play([snapshot({ messages, seq: 2 })])));
+  expect(rows.map(({ key }) => key)).toEqual(["ta", "tb"]);
 });

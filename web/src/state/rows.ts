@@ -83,6 +83,8 @@ function finished(
   const calls = new Set(messages.flatMap(({ message }) => idsOf(message, "tool_use")));
   const told = new Set(messages.flatMap(({ message }) => idsOf(message, "tool_result")));
   const rows: Row[] = [];
+  // The agent may write a call down with a later message once more: it stands where it was made.
+  const drawn = new Set<string>();
   let next = 0;
   const notesUpTo = (position: number) => {
     for (let note = notes[next]; note && note.after < position; note = notes[++next]) {
@@ -96,6 +98,8 @@ function finished(
     for (const row of messageRows(entry, tools)) {
       // What came of a call stands with the call; where no message has the call, it stands for itself.
       if (row.kind === "tool" && result && calls.has(row.tool.id)) continue;
+      if (row.kind === "tool" && drawn.has(row.tool.id)) continue;
+      if (row.kind === "tool") drawn.add(row.tool.id);
       if (row.kind !== "tool" || row.tool.status !== undefined || !running.has(row.tool.id)) rows.push(row);
     }
   }
