@@ -21,6 +21,7 @@ const MOST: usize = 500;
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Before {
     /// Messages before this place; without it the newest.
     before: Option<u64>,
@@ -53,6 +54,7 @@ pub(super) async fn messages(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct After {
     /// Events after this number.
     #[serde(default)]
@@ -89,6 +91,7 @@ pub(super) async fn events(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Place {
     /// Only the text at this JSON pointer, as `cut` names it.
     path: Option<String>,
@@ -147,6 +150,7 @@ pub(super) async fn event(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Seen {
     /// The number of the last event that was handled.
     after: Option<u64>,
@@ -174,6 +178,7 @@ pub(super) async fn stream(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Words {
     /// The words. The last one may be the beginning of one.
     q: String,

@@ -133,6 +133,7 @@ pub(super) async fn jobs(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Wait {
     /// Waits so many seconds, at most 25, until there is something to say.
     #[serde(default)]
@@ -194,6 +195,7 @@ pub(super) async fn go_on(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Whose {
     /// An agent; without it, those of people.
     of: Option<String>,

@@ -40,6 +40,11 @@ async fn every_route_of_the_document_answers_as_it_says() {
             if path.ends_with("/shutdown") || path.ends_with("/ws") || path.ends_with("/stream") {
                 continue;
             }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let name = parameter["name"].as_str().unwrap();
+                let place = if path.contains(&format!("{{{name}}}")) { "path" } else { "query" };
+                assert_eq!(parameter["in"], place, "{method} {path}: {name}");
+            }
             let real = path.replace("{id}", &id).replace("{seq}", "1");
             let here = house.directory.path().display();
             let real = match path.as_str() {
