@@ -75,16 +75,7 @@ impl Joined {
         let mut history = past(&client, id, messages, before).await?;
         history.extend(live.parts.iter().map(part));
         let (tell, events) = mpsc::channel(WAITING);
-        follows.spawn(async move {
-            while let Some(frame) = frames.recv().await {
-                let Ok(Events { events }) = Events::deserialize(frame) else { continue };
-                for event in events {
-                    if tell.send(event).await.is_err() {
-                        return;
-                    }
-                }
-            }
-        });
+        follows.spawn(unpack(frames, tell));
         let read = |open: &crate::api::OpenQuestion| serde_json::from_str(open.question.get()).ok();
         let asked = session.questions.iter().filter(|open| open.sent.is_none());
         let works = matches!(session.status, SessionStatus::Working | SessionStatus::Waiting);
@@ -114,9 +105,10 @@ impl Joined {
     pub(super) async fn next(&mut self) -> Option<Event<'static>> {
         loop {
             let numbered = self.events.recv().await?;
-            let whole = match numbered.cut.is_empty() {
-                true => None,
-                false => whole(&self.client, &self.id, numbered.seq).await.ok(),
+            let whole = if numbered.cut.is_empty() {
+                None
+            } else {
+                whole(&self.client, &self.id, numbered.seq).await.ok()
             };
             let json = whole.as_deref().unwrap_or(numbered.event.get());
             // A kind that a newer daemon knows is passed over.
@@ -149,6 +141,18 @@ impl Joined {
     }
 }
 
+/// The events of frames, one by one.
+async fn unpack(mut frames: mpsc::Receiver<Value>, tell: mpsc::Sender<Numbered>) {
+    while let Some(frame) = frames.recv().await {
+        let Ok(Events { events }) = Events::deserialize(frame) else { continue };
+        for event in events {
+            if tell.send(event).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// What was said before, whole.
 async fn past(
     client: &Client,
@@ -165,9 +169,10 @@ async fn past(
     }
     let mut all = Vec::new();
     for recorded in pages.into_iter().rev().flatten() {
-        let message = match recorded.cut.is_empty() {
-            true => Message::from_json(recorded.message.get()),
-            false => message(&whole(client, id, recorded.seq).await?),
+        let message = if recorded.cut.is_empty() {
+            Message::from_json(recorded.message.get())
+        } else {
+            message(&whole(client, id, recorded.seq).await?)
         };
         all.extend(message);
     }

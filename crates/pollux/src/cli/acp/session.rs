@@ -103,7 +103,9 @@ impl Open {
             Held::Gemini(_) | Held::Any(_) => Vec::new(),
         };
         // An editor that is gone is found out below.
-        before.iter().for_each(|question| drop(self.asked(question)));
+        for question in &before {
+            drop(self.asked(question));
+        }
         loop {
             let stopped = async {
                 match &self.twin {

@@ -84,7 +84,7 @@ impl Teller {
                 report::note(&format!("  → {}", clean(&name.to_str())));
             }
             EventKind::Asked(asked) => {
-                report::note(&format!("  ? {}", clean(&asked.text.to_str())))
+                report::note(&format!("  ? {}", clean(&asked.text.to_str())));
             }
             EventKind::Answered { .. } => report::note("  ✓ answered"),
             EventKind::TurnEnded { .. } => report::quiet("  the turn is over"),

@@ -105,12 +105,11 @@ impl Hub {
                 prompts: bring.prompts,
             }),
         };
-        match known {
-            Some(_) => self.reopen(&id, wanted).await?,
-            None => {
-                let summary = self.summary(&wanted);
-                self.add(wanted, summary, None).await?;
-            }
+        if known.is_some() {
+            self.reopen(&id, wanted).await?;
+        } else {
+            let summary = self.summary(&wanted);
+            self.add(wanted, summary, None).await?;
         }
         Ok(self.feed(&id)?.1.summary())
     }
