@@ -1,6 +1,7 @@
 //! The rules themselves.
 
 mod doubt;
+mod time;
 
 use super::command::{By, Command, Done, Effect, Order, Outcome, Reply, Request, Verdict};
 use super::keys::wrong;
@@ -475,35 +476,5 @@ impl Session {
             Order::Stop => "the end",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]
-    }
-
-    /// Time has passed.
-    pub fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        if let Some((until, back)) = self.until
-            && now >= until
-        {
-            let text = format!("the mode {} has ended", self.mode.upstream());
-            self.until = None;
-            self.wanted = back;
-            effects.push(notice(Level::Warning, text));
-            effects.push(Effect::Order(Order::Mode(back)));
-        }
-        let silent = now.duration_since(self.heard_at);
-        let works = self.status == SessionStatus::Working;
-        if works && !self.stalled && silent >= self.limits.stall {
-            self.stalled = true;
-            let text = format!("the agent works, and has said nothing for {} s", silent.as_secs());
-            effects.push(notice(Level::Warning, text));
-        }
-        effects
-    }
-
-    /// When time should be told next, if ever.
-    pub fn wakes_at(&self) -> Option<Timestamp> {
-        let works = self.status == SessionStatus::Working && !self.stalled;
-        let stall = works.then(|| self.heard_at.saturating_add(self.limits.stall).ok()).flatten();
-        let mode = self.until.map(|(until, _)| until);
-        stall.into_iter().chain(mode).min()
     }
 }

@@ -3,6 +3,7 @@
 mod dialogs;
 mod long;
 mod more;
+mod questions;
 mod resume;
 mod steer;
 
