@@ -30,6 +30,7 @@ const SOURCES: [&str; 7] = [
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     link();
+    version();
     let Some(place) = Place::find() else { return };
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", place.web.join(source).display());
@@ -52,6 +53,32 @@ fn link() {
     if told("CARGO_CFG_TARGET_OS") == "linux" && told("CARGO_CFG_TARGET_ENV") == "gnu" {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
+}
+
+/// The version, and of a release build the commit that it was built from, where git knows it. `POLLUX_COMMIT` says it where there is no
+/// git: in an archive, in a container. A debug build says that it is one: to tell the commit, it would have to be built anew with each.
+fn version() {
+    println!("cargo::rerun-if-env-changed=POLLUX_COMMIT");
+    let own = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let said = env::var("POLLUX_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let more = said.or_else(|| if release { commit() } else { Some("debug build".to_owned()) });
+    let version = more.map_or_else(|| own.clone(), |more| format!("{own} ({more})"));
+    println!("cargo::rustc-env=POLLUX_VERSION={version}");
+}
+
+/// The commit that is checked out, and its day. None where this is no clone.
+fn commit() -> Option<String> {
+    let git = |words: &[&str]| {
+        let ran = Command::new("git").args(words).stderr(Stdio::null()).output().ok()?;
+        let said = String::from_utf8(ran.stdout).ok()?.trim().to_owned();
+        (ran.status.success() && !said.is_empty()).then_some(said)
+    };
+    for name in ["HEAD", &git(&["rev-parse", "--symbolic-full-name", "HEAD"])?] {
+        let path = git(&["rev-parse", "--git-path", name])?;
+        println!("cargo::rerun-if-changed={path}");
+    }
+    git(&["log", "-1", "--format=%h %cs"])
 }
 
 /// The directories that matter.

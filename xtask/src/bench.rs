@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: figures, each beside what it is compared with, measured in the same minute.
 
 mod acp;
+mod all;
 mod daemon;
 mod data;
 mod dropin;
@@ -12,10 +13,15 @@ mod teams;
 mod terminal;
 mod transcripts;
 
-use clap::Subcommand;
+use clap::{Command, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// All of them, one after the other, into `docs/figures.md` and a picture
+    All {
+        /// Only these; the others stay as they are
+        only: Vec<String>,
+    },
     /// The ACP client: added latency beside a plain reader, updates a second, memory
     Acp,
     /// The daemon: start, memory, latency, load, a long session, ten thousand reconnects
@@ -42,6 +48,7 @@ pub(crate) enum Bench {
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::All { only } => all::run(&names(), only),
         Bench::Acp => acp::run(),
         Bench::Daemon => daemon::run(),
         Bench::Dropin => dropin::run(),
@@ -52,4 +59,11 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
         Bench::Terminal => terminal::run(),
         Bench::Transcripts => transcripts::run(),
     }
+}
+
+/// The names of all benches.
+fn names() -> Vec<String> {
+    let all = Bench::augment_subcommands(Command::new("bench"));
+    let names = all.get_subcommands().map(|bench| bench.get_name().to_owned());
+    names.filter(|name| name != "all" && name != "help").collect()
 }

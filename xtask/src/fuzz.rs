@@ -5,8 +5,17 @@ use anyhow::Context;
 use std::fs;
 use std::path::Path;
 
-/// The targets in `fuzz/`, each with the ending of the recordings that it begins with.
-const TARGETS: [(&str, &str); 2] = [("session_json", "json"), ("session_jsonl", "jsonl")];
+/// The targets in `fuzz/`, each with the kind and the ending of the recordings that it begins with.
+const TARGETS: [(&str, &str, &str); 8] = [
+    ("session_json", "sessions", ".json"),
+    ("session_jsonl", "sessions", ".jsonl"),
+    ("acp_lines", "acp", ".jsonl"),
+    ("stream_json", "headless", ".stream.jsonl"),
+    ("hook_payload", "hooks", ".json"),
+    ("event_json", "", ""),
+    ("claude_control", "", ""),
+    ("screen", "tui", ".raw"),
+];
 /// Larger recordings make the fuzzer slow and teach it nothing.
 const LARGEST_SEED: u64 = 64 << 10;
 
@@ -16,11 +25,11 @@ pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
     )?;
     let fuzz = cargo_fuzz()?;
     let place = target().join("fuzz");
-    for (name, ending) in TARGETS {
+    for (name, kind, ending) in TARGETS {
         let corpus = place.join("corpus").join(name);
         let found = place.join("found").join(name);
         fs::create_dir_all(&found)?;
-        let seeds = seed(&corpus, ending)?;
+        let seeds = seed(&corpus, kind, ending)?;
         say(&format!("{name}: {seconds} seconds, from {seeds} recordings"));
         let line = format!(
             "{fuzz} run {name} {} --fuzz-dir fuzz --target-dir {} -- -max_total_time={seconds} \
@@ -50,18 +59,21 @@ fn cargo_fuzz() -> anyhow::Result<String> {
     Ok(own.display().to_string())
 }
 
-/// Puts the recorded sessions into a corpus. Gives how many.
-fn seed(corpus: &Path, ending: &str) -> anyhow::Result<usize> {
+/// Puts recordings of a kind into a corpus. Gives how many.
+fn seed(corpus: &Path, kind: &str, ending: &str) -> anyhow::Result<usize> {
     fs::create_dir_all(corpus)?;
     let mut seeds = 0;
+    if kind.is_empty() {
+        return Ok(seeds);
+    }
     for version in fs::read_dir(root().join("recordings"))? {
         let version = version?;
-        let Ok(sessions) = fs::read_dir(version.path().join("sessions")) else { continue };
+        let Ok(sessions) = fs::read_dir(version.path().join(kind)) else { continue };
         for session in sessions {
             let session = session?;
             let path = session.path();
             let fits = session.metadata()?.len() <= LARGEST_SEED;
-            if fits && path.extension().is_some_and(|extension| extension == ending) {
+            if fits && path.to_string_lossy().ends_with(ending) {
                 let name = version.file_name().to_string_lossy().into_owned();
                 let name = format!("{name}-{}", session.file_name().to_string_lossy());
                 fs::copy(&path, corpus.join(name))?;

@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod docs;
 mod fuzz;
 mod home;
 mod matrix;
@@ -33,7 +34,7 @@ enum Task {
     /// Figures, each beside what it is compared with, measured in the same minute
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Random bytes for the readers of session files, each target for a while
+    /// Bytes that nobody has thought of, for everything that reads, each target for a while
     Fuzz {
         /// How long each target runs
         #[arg(long, default_value_t = 60)]
@@ -55,6 +56,9 @@ enum Task {
     Matrix {
         /// Versions instead of the pinned ones
         versions: Vec<String>,
+        /// Into `docs/compatibility.md` too
+        #[arg(long)]
+        write: bool,
     },
     /// What versions of the Gemini CLI print and write, as files
     Record(record::Record),
@@ -67,6 +71,8 @@ enum Task {
         #[arg(long)]
         cycles: Option<usize>,
     },
+    /// The references that are made from the code: `docs/events.md`, `docs/api-reference.md`
+    Docs,
     /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
     Types,
     /// The web app's checks and tests; `cargo xtask check` and `cargo xtask test` have them too
@@ -99,13 +105,14 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Fuzz { seconds } => fuzz::run(seconds),
         Task::Measure { command } => measure::run(&command),
         Task::Try { rest } => home::run(&rest),
-        Task::Matrix { versions } => matrix::run(&versions),
+        Task::Matrix { versions, write } => matrix::run(&versions, write),
         Task::Record(record) => record::run(&record),
         Task::Soak { what: Some(soak::What::Daemon), cycles } => {
             soak::daemon(cycles.unwrap_or(200))
         }
         Task::Soak { what: Some(soak::What::Teams), cycles } => soak::teams(cycles.unwrap_or(200)),
         Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
+        Task::Docs => docs::run(),
         Task::Types => types::run(),
         Task::Web { part } => web::run(part),
         Task::Test { rest } => test::run(&rest),

@@ -3,11 +3,13 @@
 use crate::shell::{self, say};
 use pollux_e2e::Cli;
 use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
 
 /// The modules of the suite, which are the columns.
 const BOUNDARIES: [&str; 4] = ["headless", "acp", "terminal", "rehearsal"];
 
-pub(crate) fn run(versions: &[String]) -> anyhow::Result<()> {
+pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
     let versions = if versions.is_empty() { Cli::versions() } else { versions.to_vec() };
     let mut rows = Vec::new();
     for version in &versions {
@@ -19,6 +21,10 @@ pub(crate) fn run(versions: &[String]) -> anyhow::Result<()> {
         rows.push((version.clone(), cells(&printed)));
     }
     print(&rows);
+    if write {
+        fs::write(shell::root().join("docs/compatibility.md"), page(&rows)?)?;
+        say("wrote docs/compatibility.md");
+    }
     let failed = rows.iter().any(|(_, cells)| cells.values().any(|cell| !cell.failed.is_empty()));
     anyhow::ensure!(!failed, "some boundaries differ");
     Ok(())
@@ -70,6 +76,33 @@ fn first_difference(printed: &str, test: &str) -> String {
             || line.contains("left: ")
     };
     lines.find(differs).unwrap_or("see the output of the test").trim().to_owned()
+}
+
+/// What `docs/compatibility.md` says. A test looks that it has every pinned version.
+fn page(rows: &[(String, BTreeMap<&'static str, Cell>)]) -> anyhow::Result<String> {
+    let day = shell::capture_with("date -u +%Y-%m-%d", &[])?;
+    let mut out = format!(
+        "# Versions of Gemini CLI\n\n<!-- Made by `cargo xtask matrix --write`. Do not edit. -->\n\nThe suite with the real CLI against the scripted model, \
+        each version by each boundary, on {}: how many tests passed. Every change is tested with these versions; `cargo xtask matrix VERSION …` tries others. \
+        Session files are read of all versions since 0.16.\n\n| version |",
+        day.trim()
+    );
+    out.push_str(&BOUNDARIES.map(|name| format!(" {name} |")).concat());
+    write!(out, "\n|---|{}\n", "---|".repeat(BOUNDARIES.len()))?;
+    for (version, cells) in rows {
+        let shown = BOUNDARIES.map(|name| match cells.get(name) {
+            None => " – |".to_owned(),
+            Some(cell) if cell.failed.is_empty() => format!(" {} |", cell.passed),
+            Some(cell) => format!(" {} of {} |", cell.passed, cell.passed + cell.failed.len()),
+        });
+        writeln!(out, "| {version} |{}", shown.concat())?;
+    }
+    for (version, cells) in rows {
+        for (test, difference) in cells.values().flat_map(|cell| &cell.failed) {
+            writeln!(out, "\n- {version}: `{test}` does not hold: {difference}")?;
+        }
+    }
+    Ok(out)
 }
 
 fn print(rows: &[(String, BTreeMap<&'static str, Cell>)]) {

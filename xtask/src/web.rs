@@ -3,6 +3,7 @@
 use crate::shell::{self, present, say, target};
 use anyhow::Context;
 use pollux_e2e::{Cli, in_ci};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,30 @@ pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
 pub(crate) fn check() -> anyhow::Result<()> {
     let Some(copy) = copy()? else { return Ok(()) };
     npm(&copy, "run types")?;
-    npm(&copy, "run lint")
+    npm(&copy, "run lint")?;
+    audit(&copy)
+}
+
+/// Known holes in the packages that the app is built from. Where no registry tells, that is said.
+fn audit(copy: &Path) -> anyhow::Result<()> {
+    let line = format!("npm --prefix {} audit --omit=dev --json", copy.display());
+    let told = shell::capture_with(&line, &[])?;
+    let object = serde_json::Deserializer::from_str(&told).into_iter::<Value>().next();
+    let object = object.and_then(Result::ok).unwrap_or_default();
+    let counts = &object["metadata"]["vulnerabilities"];
+    let Some(all) = counts["total"].as_u64() else {
+        say("*** NOT AUDITED: the npm registry does not tell of known holes here ***");
+        return Ok(());
+    };
+    let bad = ["high", "critical"].iter().filter_map(|level| counts[level].as_u64()).sum::<u64>();
+    anyhow::ensure!(
+        bad == 0,
+        "{bad} packages of the web app have known holes: `npm audit` in web/"
+    );
+    say(&format!(
+        "as it should be: no package of the web app has a serious known hole ({all} others)"
+    ));
+    Ok(())
 }
 
 /// Unit and property tests; then, where a browser is, those in the browser against the program that was built.

@@ -30,3 +30,8 @@ pub mod model;
 pub mod process;
 pub mod session;
 pub mod terminal;
+
+/// The examples of the guide are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Guide;

@@ -8,6 +8,7 @@ mod message;
 mod mode;
 mod outcome;
 mod question;
+mod read;
 #[cfg(feature = "schema")]
 mod schema;
 mod text;

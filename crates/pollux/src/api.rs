@@ -2,8 +2,10 @@
 //! TypeScript types in `web/src/api/types.ts` and the OpenAPI document are made from these.
 
 mod afar;
+mod bring;
 mod frame;
 mod http;
+pub mod reference;
 pub mod schedule;
 mod session;
 pub mod team;
@@ -13,6 +15,7 @@ pub use afar::{
     Call, CallKind, Called, PushKey, Share, ShareLink, Shared, Subscribe, SubscribeKeys,
     Unsubscribe, Watched,
 };
+pub use bring::{Bring, Said, Told};
 pub use frame::{
     ClientFrame, Hello, Line, Numbered, Picture, Recorded, ServerFrame, Snapshot, Why,
 };

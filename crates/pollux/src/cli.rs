@@ -9,6 +9,7 @@ mod doctor;
 pub(crate) mod hook;
 mod hooks;
 mod live;
+mod man;
 mod rehearse;
 mod run;
 mod serve;
@@ -21,14 +22,21 @@ use crate::config::Config;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+/// The version, with the commit where that is known.
+const VERSION: &str = env!("POLLUX_VERSION");
+
 /// Full two-way control of Gemini CLI sessions
 #[derive(Debug, Parser)]
-#[command(name = "pollux", version, disable_help_subcommand = true)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
+#[command(name = "pollux", version = VERSION, disable_help_subcommand = true)]
+#[command(after_help = "Examples:\n  \
+    pollux demo                                   see it work, with no key and nothing left behind\n  \
+    pollux run \"fix the failing test\"            one prompt; it asks before it changes something\n  \
+    pollux new --driver acp \"…\" ; pollux pair     a session that goes on when you leave, and a phone that steers it\n  \
+    pollux sessions search \"race condition\"      all that Gemini has ever written on this machine\n  \
+    pollux handoff reviewer \"the last commit\"    one agent works for another\n\n\
+    Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
     GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.\n\
-    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh, fish, elvish, powershell."
-)]
+    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh, fish, elvish, powershell.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -66,6 +74,7 @@ enum Command {
     #[command(subcommand)]
     Hooks(hooks::Hooks),
     Hook(hook::Hook),
+    Man(man::Man),
     ClaudeMcp(claude::bridge::Mcp),
     /// What Pollux and the agent can do
     Capabilities(capabilities::Capabilities),
@@ -104,6 +113,7 @@ pub fn run(args: Args, config: &Config) -> anyhow::Result<ExitCode> {
         Command::Rehearse(rehearse) => rehearse.run(),
         Command::Hooks(command) => hooks::run(command, config),
         Command::Hook(hook) => Ok(hook.run()),
+        Command::Man(man) => man.run(),
         Command::ClaudeMcp(bridge) => bridge.run(),
         Command::Capabilities(command) => capabilities::run(&command, config),
     }

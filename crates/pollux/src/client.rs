@@ -1,7 +1,9 @@
 //! Talking to the daemon, which is started where none runs.
 
+mod twin;
 mod wait;
 
+pub use twin::Twin;
 pub use wait::{Until, Waited, follow, wait};
 
 use crate::api::{Accepted, Begin, CommandBody, Problem, Sessions, Summary};

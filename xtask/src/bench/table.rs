@@ -1,43 +1,89 @@
 //! A table of figures with what was promised, and whether it was kept.
 #![expect(clippy::print_stdout, reason = "the figures are what was asked for")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "`bench all` says where it wants the figures of each bench"
+)]
+
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Write;
+
+/// Where a bench that is part of `bench all` leaves its figures.
+pub(crate) const FILE: &str = "POLLUX_BENCH_FIGURES";
 
 /// Figures, one line each.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
-    lines: Vec<(String, String, String, bool)>,
+    lines: Vec<Figure>,
+}
+
+/// One figure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    /// What was measured.
+    pub(crate) what: String,
+    /// What came out, for people.
+    pub(crate) shown: String,
+    /// What was promised; none where it is only told.
+    pub(crate) limit: Option<String>,
+    /// How much of the promise is used: above 1 it is not kept.
+    pub(crate) used: Option<f64>,
 }
 
 impl Figures {
     /// A figure that must be at most so much.
     pub(crate) fn at_most(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
-        let shown = format!("{value:.2}{unit}");
-        self.lines.push((what.to_owned(), shown, format!("≤ {limit}{unit}"), value <= limit));
+        // Nothing may be lost: one that is, is all of it.
+        let used = if limit == 0.0 { value * 2.0 } else { value / limit };
+        self.add(what, format!("{value:.2}{unit}"), Some(format!("≤ {limit}{unit}")), Some(used));
     }
 
     /// A figure that must be at least so much.
     pub(crate) fn at_least(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
-        let shown = format!("{value:.2}{unit}");
-        self.lines.push((what.to_owned(), shown, format!("≥ {limit}{unit}"), value >= limit));
+        let used = limit / value;
+        self.add(what, format!("{value:.2}{unit}"), Some(format!("≥ {limit}{unit}")), Some(used));
     }
 
     /// A figure that is only told.
     pub(crate) fn tell(&mut self, what: &str, value: &str) {
-        self.lines.push((what.to_owned(), value.to_owned(), String::new(), true));
+        self.add(what, value.to_owned(), None, None);
+    }
+
+    fn add(&mut self, what: &str, shown: String, limit: Option<String>, used: Option<f64>) {
+        self.lines.push(Figure { what: what.to_owned(), shown, limit, used });
     }
 
     /// Prints all of them; an error where a promise was not kept.
     pub(crate) fn finish(&self) -> anyhow::Result<()> {
-        let width = self.lines.iter().map(|(what, ..)| what.chars().count()).max().unwrap_or(0);
-        for (what, value, limit, kept) in &self.lines {
-            let mark = match (limit.is_empty(), kept) {
-                (true, _) => "",
-                (false, true) => "kept",
-                (false, false) => "NOT KEPT",
-            };
-            println!("{what:width$}  {value:>12}  {limit:>10}  {mark}");
+        let width = self.lines.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);
+        for line in &self.lines {
+            let limit = line.limit.as_deref().unwrap_or_default();
+            println!("{:width$}  {:>12}  {limit:>10}  {}", line.what, line.shown, line.mark());
         }
-        let broken = self.lines.iter().filter(|(.., kept)| !kept).count();
+        if let Some(path) = std::env::var_os(FILE) {
+            let mut file = File::create(path)?;
+            for line in &self.lines {
+                writeln!(file, "{}", serde_json::to_string(line)?)?;
+            }
+        }
+        let broken = self.lines.iter().filter(|line| !line.kept()).count();
         anyhow::ensure!(broken == 0, "{broken} of the figures above are not kept");
         Ok(())
+    }
+}
+
+impl Figure {
+    /// False where a promise is not kept. What cannot be compared is not kept either.
+    pub(crate) fn kept(&self) -> bool {
+        self.used.is_none_or(|used| used <= 1.0)
+    }
+
+    pub(crate) fn mark(&self) -> &'static str {
+        match (self.used.is_some(), self.kept()) {
+            (false, _) => "",
+            (true, true) => "kept",
+            (true, false) => "NOT KEPT",
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::measure::{Cost, best};
 use crate::shell::{self, present, say, target};
 use anyhow::ensure;
 use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_e2e::package;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use std::time::Instant;
 
 /// How often each thing is measured; the cheapest run counts.
 const RUNS: usize = 5;
+/// Counts the tokens of Gemini CLI's sessions too; it is written in Rust.
+const CCUSAGE: &str = "20.0.24";
 /// How many messages are added to a session that is followed.
 const MORE: usize = 200;
 
@@ -97,6 +100,13 @@ fn node(chats: &Path) -> anyhow::Result<Cost> {
     best(RUNS, &["node".into(), "-e".into(), NODE.into(), chats.display().to_string()], &[])
 }
 
+fn ccusage(home: &Path) -> anyhow::Result<Cost> {
+    let place = package("ccusage", "ccusage", CCUSAGE)?.join("node_modules/.bin/ccusage");
+    let words = ["gemini", "daily", "--json", "--offline"].map(str::to_owned);
+    let command: Vec<String> = std::iter::once(place.display().to_string()).chain(words).collect();
+    best(RUNS, &command, &[("HOME", &home.display().to_string())])
+}
+
 fn pollux(arguments: &str, home: &Path, cache: &Path) -> anyhow::Result<Cost> {
     let program = target().join("release/pollux").display().to_string();
     let command: Vec<String> =
@@ -137,6 +147,10 @@ fn many(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
     figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
     figures.at_most(&what("list, cold"), cold.cpu / node.cpu, 0.4, "x");
     figures.at_most(&what("list again, with the index"), warm.wall, 20.0, " ms");
+    let stats = pollux("sessions stats --json", &home, Path::new("/dev/null"))?;
+    let counted = ccusage(&home)?;
+    figures.tell(&what("ccusage, tokens by day"), &format!("{:.0} ms CPU", counted.cpu));
+    figures.tell(&what("stats, cold, by ccusage"), &format!("{:.2}x", stats.cpu / counted.cpu));
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 
 mod answers;
 mod history;
+mod told;
 
 use super::dialect::{Dialect, Said};
 use crate::model::{Block, Event, EventKind, Message, Mode, Source, Status, Usage};
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 pub use answers::{about, models, opened, servers, stopped, used};
 pub use history::history;
+pub use told::{Told, prompt};
 
 /// One session, on its way to an editor.
 ///

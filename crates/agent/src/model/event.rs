@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A fact about a session.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Event<'a> {
     /// What happened.
     #[serde(flatten)]
@@ -54,8 +54,8 @@ impl<'a> Event<'a> {
 }
 
 /// The boundary that an event came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// What the agent prints while it works.
@@ -74,7 +74,7 @@ pub enum Source {
 
 /// What happened.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind<'a> {
     /// A session exists.
@@ -232,8 +232,8 @@ pub enum EventKind<'a> {
 }
 
 /// What changed about a session as a whole.
-#[derive(Debug, Clone, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct SessionChange<'a> {
     /// What it is about, in the agent's words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -251,7 +251,7 @@ pub struct SessionChange<'a> {
 
 /// What an agent that lives does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
     /// It is not ready yet.
@@ -269,8 +269,8 @@ pub enum SessionStatus {
 }
 
 /// Why a history was rewritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
     /// Somebody went back to an earlier message.
@@ -284,8 +284,8 @@ pub enum Rewrite {
 }
 
 /// A part of a message that grows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// What the model says.
@@ -295,8 +295,8 @@ pub enum Part {
 }
 
 /// What tokens were counted over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(rename = "UsageScope"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(rename = "UsageScope"))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// One message.
@@ -308,8 +308,8 @@ pub enum Scope {
 }
 
 /// Why a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The agent had nothing more to say.

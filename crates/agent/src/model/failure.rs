@@ -1,12 +1,12 @@
 //! A failure of a run, in one shape, whichever of its many ways the agent chose to say it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
 
 /// Why a run did not do what was asked.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Failure {
     /// How far it came.
     pub phase: Phase,
@@ -38,12 +38,13 @@ pub struct Failure {
     /// What the agent said about it, as it said it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(as = "Option<serde_json::Value>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub upstream: Option<Box<RawValue>>,
 }
 
 /// How far a run came before it failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The agent was looked for.

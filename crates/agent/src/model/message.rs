@@ -2,7 +2,7 @@
 
 use super::Text;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 ///
 /// It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
 #[derive(Debug, Clone)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Message<'a> {
     /// The id that the agent gave it; `#n` where it gave none.
     pub id: Text<'a>,
@@ -29,19 +29,24 @@ pub struct Message<'a> {
     /// What the answer cost.
     pub usage: Option<Usage>,
     /// True on a record that no person wrote although it stands under the role `user`.
-    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"))]
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub meta: bool,
     /// Set on warnings and errors.
     pub level: Option<Level>,
     /// The fields that an earlier version of this record had and the newest one has lost: they are taken from the
     /// earlier one.
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub restored: Vec<&'static str>,
     /// True on a record that is no longer part of the conversation and was asked for all the same.
-    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"))]
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub recovered: bool,
     /// The upstream object, byte for byte: `_original` in JSON.
     #[cfg_attr(feature = "schema", ts(as = "Option<serde_json::Value>", rename = "_original"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<serde_json::Value>", rename = "_original")
+    )]
     pub original: Cow<'a, str>,
 }
 
@@ -151,8 +156,8 @@ impl Message<'_> {
 }
 
 /// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The person, or what the CLI says in the person's name.
@@ -164,8 +169,8 @@ pub enum Role {
 }
 
 /// The program that is driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Agent {
     /// Gemini CLI.
@@ -175,8 +180,8 @@ pub enum Agent {
 }
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// It goes on.
@@ -187,7 +192,7 @@ pub enum Level {
 
 /// What a message holds: blocks, or the upstream string where there is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Content<'a> {
     /// In this order: thinking, then each tool use with its result, then text.
@@ -209,7 +214,7 @@ impl Content<'_> {
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block<'a> {
     /// What is said, in markdown.
@@ -271,8 +276,8 @@ impl Block<'_> {
 }
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The tool ran.
@@ -285,7 +290,7 @@ pub enum Status {
 
 /// What a tool gave back: one text, or blocks where there is more than one text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ResultContent<'a> {
     /// One text.
@@ -307,7 +312,7 @@ impl ResultContent<'_> {
 
 /// The data of a picture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ImageSource<'a> {
     /// The picture itself.
@@ -401,8 +406,8 @@ impl PartialEq for Input<'_> {
 
 /// Tokens, exactly as Gemini counts them: `input` holds `cached`, and `total` is the sum of input, output, thoughts
 /// and tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 pub struct Usage {
     /// The prompt, its cached part included.
     pub input_tokens: u64,

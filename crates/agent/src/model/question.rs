@@ -1,11 +1,11 @@
 //! A question: the agent waits for somebody. An answer is one of the options that it offered.
 
 use super::{Meaning, Text};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The agent waits for somebody.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Question<'a> {
     /// Its id, which an answer names. Made by the driver, never the same twice in one session.
     pub id: Text<'a>,
@@ -31,8 +31,8 @@ pub struct Question<'a> {
 }
 
 /// What a question is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
     /// May it run this command?
@@ -62,8 +62,8 @@ pub enum QuestionKind {
 }
 
 /// One thing that can be answered.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 pub struct Choice<'a> {
     /// Its id, in the agent's words where it has one.
     pub id: Text<'a>,
@@ -74,8 +74,8 @@ pub struct Choice<'a> {
 }
 
 /// What a choice does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Yes, this time.
@@ -92,7 +92,7 @@ pub enum Effect {
 
 /// What became of a question.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(ts_rs::TS), ts(optional_fields))]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Answer<'a> {
     /// One of its options was chosen.

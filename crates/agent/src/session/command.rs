@@ -117,7 +117,8 @@ impl Command {
 }
 
 /// What we tell the agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// A prompt.
     Prompt {

@@ -12,6 +12,7 @@ mod home;
 mod hooks;
 mod properties;
 mod raw;
+mod read;
 mod recordings;
 mod relay;
 mod rescue;

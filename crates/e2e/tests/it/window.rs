@@ -2,6 +2,7 @@
 
 mod dialogs;
 mod long;
+mod more;
 mod resume;
 mod steer;
 

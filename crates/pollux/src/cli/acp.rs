@@ -4,12 +4,16 @@
 mod agents;
 mod editor;
 mod hub;
+mod joined;
 mod lines;
 mod session;
+mod steer;
 
 use crate::config::Config;
+use crate::report;
 use anyhow::Context;
 use editor::Editor;
+use pollux_agent::model::Failure;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -39,9 +43,19 @@ impl Acp {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.context("could not start")?.block_on(async {
             let (lines, desk) = lines::open();
-            let agents = agents::Agents::new(self, config).await?;
+            let agents = match agents::Agents::new(self, config).await {
+                Ok(agents) => agents,
+                Err(error) => return not_found(error),
+            };
             Editor::new(agents, desk).run(lines).await?;
             Ok(ExitCode::SUCCESS)
         })
     }
+}
+
+/// There is no agent: that is told with what to do about it.
+fn not_found(error: anyhow::Error) -> anyhow::Result<ExitCode> {
+    let failure = error.downcast::<Failure>()?;
+    report::failure(&failure);
+    Ok(ExitCode::from(2))
 }

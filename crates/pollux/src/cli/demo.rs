@@ -2,24 +2,32 @@
 
 mod agent;
 mod stage;
-mod tell;
 
+use crate::api::team::{Give, Job};
 use crate::api::{Begin, Driver, Pair, Pairing, Scope};
+use crate::cli::live::tell::{Format, Rest, Teller};
 use crate::cli::session::people::door;
+use crate::cli::team::jobs;
 use crate::client::{Client, Until, Waited, wait};
 use crate::config::Config;
+use crate::render::clean;
 use crate::report;
+use crate::team::job::Kind;
+use crate::team::limits::Budget;
 use crate::trouble::Trouble;
+use pollux_agent::model::Event;
 use pollux_agent::session::Command;
 use serde_json::Value;
 use stage::Stage;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tell::Teller;
 
 /// What the agent is asked to do, in the script and without it.
 const PROMPT: &str =
     "The greeting in hello.txt is dull. Make it friendlier, then show me the file.";
+
+/// What the reviewer is asked at the end.
+const REVIEW: &str = "Review what was done to hello.txt: it was to become friendlier.";
 
 /// See it work: the real agent against a scripted model, with no key, in your browser
 ///
@@ -80,7 +88,7 @@ async fn show(args: &Demo, stage: &Stage) -> anyhow::Result<ExitCode> {
     invite(client, &session, args.unattended).await?;
     tokio::select! {
         played = play(client, &session, args.unattended) => played,
-        told = tell(client, &session, args.unattended) => told.map(|()| ExitCode::SUCCESS),
+        told = story(args, client, &session, &stage.project) => told.map(|()| ExitCode::SUCCESS),
         signal = tokio::signal::ctrl_c() => signal.map(|()| ExitCode::SUCCESS).map_err(Into::into),
     }
 }
@@ -102,13 +110,45 @@ async fn invite(client: &Client, session: &str, unattended: bool) -> anyhow::Res
     Ok(())
 }
 
-/// Tells what happens, until the daemon ends, or where nobody attends the first turn.
-async fn tell(client: &Client, session: &str, unattended: bool) -> anyhow::Result<()> {
-    let mut teller = Teller::default();
+/// The first turn, a second agent that looks at what came of it, and where somebody attends whatever else is asked.
+async fn story(args: &Demo, client: &Client, session: &str, project: &Path) -> anyhow::Result<()> {
+    tell(client, session, true).await?;
+    if args.script.is_none() {
+        review(client, project).await?;
+    }
+    if args.unattended { Ok(()) } else { tell(client, session, false).await }
+}
+
+/// Hands the change to a reviewer, and waits for what it says.
+async fn review(client: &Client, project: &Path) -> anyhow::Result<()> {
+    let give = Give {
+        client_id: None,
+        kind: Kind::Handoff,
+        profile: "reviewer".to_owned(),
+        message: REVIEW.to_owned(),
+        cwd: Some(project.to_path_buf()),
+        timeout: None,
+        budget: Budget::default(),
+        worktree: None,
+        keep: Some(true),
+        driver: None,
+    };
+    let job: Job = client.post("/api/v1/jobs", &give).await?;
+    report::note(&format!("  ⇢ handed to a second agent, {}", job.name));
+    let job = jobs::wait(client, job).await?;
+    let said = job.result.map(|result| result.text).or(job.why).unwrap_or_default();
+    report::note(&format!("  ⇠ {}: {}", job.name, clean(said.trim())));
+    Ok(())
+}
+
+/// Tells what happens, until the daemon ends, or until the turn does.
+async fn tell(client: &Client, session: &str, one_turn: bool) -> anyhow::Result<()> {
+    let mut teller = Teller::new(Format::Story);
     crate::client::follow(client, session, None, |frame: &Value| {
-        for event in frame["events"].as_array().into_iter().flatten() {
-            teller.event(&event["event"]);
-            if unattended && event["event"]["type"] == "turn_ended" {
+        for numbered in frame["events"].as_array().into_iter().flatten() {
+            let Ok(event) = Event::from_json(&numbered["event"].to_string()) else { continue };
+            let rest = teller.event(&event)?;
+            if one_turn && matches!(rest, Some(Rest::Done(_))) {
                 return Ok(false);
             }
         }

@@ -9,7 +9,7 @@ pub(super) mod orders;
 pub(super) mod screen;
 pub(super) mod send;
 pub(super) mod stop;
-mod tell;
+pub(super) mod tell;
 
 use crate::api::{Adopt, Driver, Summary};
 use crate::cli::session::change;

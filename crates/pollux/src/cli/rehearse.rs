@@ -161,7 +161,9 @@ fn print_env(env: &[(&str, String)]) -> io::Result<()> {
 fn read(path: &Path) -> anyhow::Result<Script> {
     let text = fs::read_to_string(path).map_err(|error| {
         let message = format!("could not read the script {}", path.display());
-        anyhow::Error::new(error).context(Trouble::failed("script_unreadable", message))
+        let hint = "docs/rehearsal.md says how to write one";
+        let trouble = Trouble::failed("script_unreadable", message).hint(hint);
+        anyhow::Error::new(error).context(trouble)
     })?;
     text.parse().map_err(|wrongs: pollux_rehearsal::Wrongs| {
         let place = |wrong: &pollux_rehearsal::Wrong| {

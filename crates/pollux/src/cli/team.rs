@@ -1,6 +1,6 @@
 //! Commands for teams: everything that an agent can do, a person can.
 
-mod jobs;
+pub(super) mod jobs;
 mod letters;
 pub(super) mod mcp;
 mod profiles;

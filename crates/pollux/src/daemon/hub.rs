@@ -2,6 +2,7 @@
 
 mod acp;
 pub mod agent;
+mod brought;
 mod files;
 mod headless;
 mod hooks;
@@ -12,6 +13,8 @@ pub mod terminal;
 mod terminals;
 mod uploads;
 
+pub use acp::obey;
+pub use brought::talk as brought;
 pub use task::{Ask, Snapshot};
 pub use uploads::Uploads;
 

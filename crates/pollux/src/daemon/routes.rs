@@ -33,6 +33,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest body of a request: a prompt of a megabyte, with its escapes.
 const LONGEST_BODY: usize = 4 << 20;
+/// The longest event of a session that is brought: as long as a line of the agent may be.
+const LONGEST_EVENT: usize = 64 << 20;
 
 /// What all requests share.
 #[derive(Debug)]
@@ -71,6 +73,7 @@ pub fn router(api: Arc<Api>) -> Router {
         .route("/api/v1/ws", get(upgrade))
         .route("/api/v1/sessions", get(sessions::list).post(sessions::begin))
         .route("/api/v1/sessions/adopt", post(sessions::adopt))
+        .route("/api/v1/sessions/bring", get(bring))
         .route("/api/v1/sessions/{id}", get(sessions::show))
         .route("/api/v1/sessions/{id}/commands", get(around::slash).post(sessions::command))
         .route("/api/v1/sessions/{id}/messages", get(pages::messages))
@@ -153,6 +156,21 @@ async fn shutdown(
     }
     api.stop.cancel();
     Ok(Json(Health { ok: true, api: VERSION }))
+}
+
+/// Takes in a session that lives in another process of the user's. Programs of ours only: it is no part of the document.
+async fn bring(
+    State(api): State<Arc<Api>>,
+    Extension(guest): Extension<Guest>,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Bad> {
+    if guest.device.is_some() {
+        let message = "only a program of the user on this machine may bring a session";
+        return Err(Trouble::refused("not_allowed", message).into());
+    }
+    let (hub, stop) = (api.hub.clone(), api.stop.clone());
+    let upgrade = upgrade.max_message_size(LONGEST_EVENT).max_frame_size(LONGEST_EVENT);
+    Ok(upgrade.on_upgrade(move |socket| super::hub::brought(hub, socket, stop)))
 }
 
 #[utoipa::path(get, path = "/api/v1/ws", responses((status = 101, description = "Frames follow")))]

@@ -1,6 +1,7 @@
 //! Programs made for Claude's Agent SDKs, from their registries, drive the real Gemini CLI through `pollux claude`.
 
 mod flags;
+mod more;
 mod python;
 mod transcripts;
 mod types;

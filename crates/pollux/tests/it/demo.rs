@@ -1,5 +1,7 @@
 //! `pollux demo` as a stranger calls it, with the real CLI.
 
+#![expect(clippy::disallowed_methods, reason = "where Node is, only the environment tells")]
+
 use assert_cmd::Command;
 use pollux_e2e::Cli;
 use std::fs;
@@ -16,25 +18,65 @@ fn demo(place: &Path) -> Command {
     command
 }
 
-#[test]
-fn a_demo_plays_a_session_with_an_edit_that_was_allowed_and_leaves_nothing() {
-    for cli in Cli::all().unwrap() {
-        let place = TempDir::new().unwrap();
-        let ran = demo(place.path())
-            .args(["--unattended", "--agent-path"])
-            .arg(cli.program())
-            .timeout(Duration::from_mins(2))
-            .assert()
-            .success();
-        let (out, told) = (&ran.get_output().stdout, &ran.get_output().stderr);
-        let (out, told) = (String::from_utf8_lossy(out), String::from_utf8_lossy(told));
-        assert!(out.contains("#pair=") && out.contains("code  "), "{out}");
-        for line in ["→ replace", "✓ answered", "→ run_shell_command", "Hello, and welcome!"]
-        {
-            assert!(told.contains(line), "{}: no `{line}` in {told}", cli.version());
-        }
-        assert_eq!(fs::read_dir(place.path().join("tmp")).unwrap().count(), 0);
+/// Plays the demo with one of the pinned versions.
+fn plays(which: usize) {
+    let Some(cli) = Cli::all().unwrap().into_iter().nth(which) else { return };
+    let place = TempDir::new().unwrap();
+    let ran = demo(place.path())
+        .args(["--unattended", "--agent-path"])
+        .arg(cli.program())
+        .timeout(Duration::from_mins(4))
+        .assert()
+        .success();
+    let (out, told) = (&ran.get_output().stdout, &ran.get_output().stderr);
+    let (out, told) = (String::from_utf8_lossy(out), String::from_utf8_lossy(told));
+    assert!(out.contains("#pair=") && out.contains("code  "), "{out}");
+    let lines = ["→ replace", "✓ answered", "→ run_shell_command", "Hello, and welcome!"];
+    let review = ["⇢ handed to a second agent, reviewer-", "I found nothing that is wrong."];
+    for line in lines.into_iter().chain(review) {
+        assert!(told.contains(line), "{}: no `{line}` in {told}", cli.version());
     }
+    assert_eq!(fs::read_dir(place.path().join("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_demo_plays_an_edit_that_was_allowed_and_a_review_and_leaves_nothing() {
+    plays(2);
+}
+
+#[test]
+fn a_demo_plays_with_the_middle_version() {
+    plays(1);
+}
+
+#[test]
+fn a_demo_plays_with_the_oldest_version() {
+    plays(0);
+}
+
+#[test]
+fn where_there_is_no_agent_one_is_fetched_from_npm_and_goes_again() {
+    let place = TempDir::new().unwrap();
+    // Node and npm, and no agent that somebody has put beside them.
+    let programs = place.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    for name in ["node", "npm"] {
+        let found = std::env::split_paths(&path).map(|it| it.join(name)).find(|it| it.exists());
+        let Some(found) = found else { return };
+        std::os::unix::fs::symlink(found.canonicalize().unwrap(), programs.join(name)).unwrap();
+    }
+    let ran = demo(place.path())
+        .args(["--yes", "--unattended"])
+        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        .env_remove("GEMINI_CLI_PATH")
+        .timeout(Duration::from_mins(4))
+        .assert()
+        .success();
+    let told = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    assert!(told.contains("fetched @google/gemini-cli@"), "{told}");
+    assert!(told.contains("I found nothing that is wrong."), "{told}");
+    assert_eq!(fs::read_dir(place.path().join("tmp")).unwrap().count(), 0);
 }
 
 #[test]

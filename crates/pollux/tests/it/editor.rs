@@ -1,13 +1,13 @@
 //! Editors drive the real Gemini CLI through `pollux acp`: the official SDK of the protocol, and `acpx`.
 
 use super::run::{Place, program, stderr, stdout};
-use pollux_e2e::{cycles, package, repository};
+use pollux_e2e::{cycles, package, python_package, repository};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs;
 
 /// The version of the protocol's own SDK.
-const SDK: &str = "2.4.0";
+pub(super) const SDK: &str = "2.4.0";
 /// The version of `acpx`.
 const ACPX: &str = "0.19.1";
 
@@ -200,6 +200,31 @@ fn sessions_are_listed_loaded_resumed_forked_and_closed_and_none_is_lost() {
     let last = heard.0.iter().rposition(|line| line["step"] == "resume").unwrap();
     let said = Heard(heard.0[last..].to_vec()).words("user_message_chunk");
     assert_eq!(said.matches("hello again").count(), cycles(), "{said}");
+}
+
+/// The version of the protocol's SDK for Python.
+const PYTHON_SDK: &str = "0.12.1";
+
+#[test]
+fn the_sdk_for_python_drives_it() {
+    let Some(place) = Place::newest() else { return };
+    let sdk = python_package("acp-sdk-python", "agent-client-protocol", PYTHON_SDK).unwrap();
+    let Some(sdk) = sdk else { return };
+    let mut command = place.rehearse("edit", "python3");
+    command.arg(repository().join("crates/pollux/tests/it/editor/client.py"));
+    command.arg(program()).arg(place.work().canonicalize().unwrap());
+    let command = command.env("PYTHONPATH", sdk).env("GEMINI_CLI_PATH", place.program());
+    let ran = command.output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let heard =
+        Heard(stdout(&ran).lines().map(|line| serde_json::from_str(line).unwrap()).collect());
+    assert_eq!(heard.at("asked").len(), 1, "{:#?}", heard.0);
+    assert!(fs::read_to_string(place.work().join("hello.txt")).unwrap().contains("brave"));
+    assert_eq!(heard.answer("prompt")["stopReason"], "end_turn");
+    assert_eq!(heard.words("agent_message_chunk"), "Editing. Done. The greeting is braver now.");
+    let listed = heard.answer("list")["sessions"].as_array().unwrap();
+    let own = heard.at("answer").into_iter().find(|line| line["step"] == "list").unwrap();
+    assert!(listed.iter().any(|it| it["sessionId"] == own["session"]), "{listed:#?}");
 }
 
 #[test]

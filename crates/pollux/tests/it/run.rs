@@ -22,7 +22,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn new(cli: &Cli) -> Self {
+    pub(super) fn new(cli: &Cli) -> Self {
         let place = Self { cli: cli.clone(), directory: TempDir::new().unwrap() };
         fs::create_dir(place.work()).unwrap();
         fs::write(place.work().join("hello.txt"), "hello world\nsecond line\n").unwrap();

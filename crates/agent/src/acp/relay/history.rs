@@ -23,7 +23,7 @@ pub fn history(messages: &[Message<'_>]) -> Vec<Value> {
     told
 }
 
-fn chunk(kind: &str, text: &str) -> Value {
+pub(super) fn chunk(kind: &str, text: &str) -> Value {
     json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
 }
 

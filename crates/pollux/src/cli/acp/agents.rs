@@ -2,18 +2,22 @@
 
 use super::Acp;
 use super::hub::Hub;
+use super::joined::{self, Joined};
 use super::lines::Wrong;
+use super::steer::Steer;
+use crate::api::Bring;
 use crate::cli::run::resume;
 use crate::cli::sessions::catalog::Catalog;
+use crate::client::{Client, Twin};
 use crate::config::Config;
-use pollux_agent::acp::{self, About, Agent, Control, Open, Opened, Plain, Session, relay};
+use pollux_agent::acp::{self, About, Agent, Open, Opened, Plain, Session, relay};
 use pollux_agent::gemini::acp::{Gemini, Live, Quirks};
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::models::{CONTEXT_WINDOW, context_window};
 use pollux_agent::gemini::transcript::fork::fork;
 use pollux_agent::gemini::transcript::store::Kind;
 use pollux_agent::gemini::transcript::{Transcript, text};
-use pollux_agent::model::{Event, Failure, Outcome};
+use pollux_agent::model::{Event, Failure, Mode, Outcome, SessionStatus};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +41,8 @@ pub(super) struct Agents {
 pub(super) enum Held {
     Gemini(Box<Live>),
     Any(Box<(Agent, Session)>),
+    /// The daemon drives it.
+    Joined(Box<Joined>),
 }
 
 impl Held {
@@ -44,13 +50,15 @@ impl Held {
         match self {
             Self::Gemini(live) => live.next().await,
             Self::Any(any) => any.1.next().await,
+            Self::Joined(joined) => joined.next().await,
         }
     }
 
-    pub(super) fn control(&self) -> Control {
+    pub(super) fn steer(&self) -> Steer {
         match self {
-            Self::Gemini(live) => live.control(),
-            Self::Any(any) => any.1.control(),
+            Self::Gemini(live) => Steer::Own(live.control()),
+            Self::Any(any) => Steer::Own(any.1.control()),
+            Self::Joined(joined) => joined.steer(),
         }
     }
 
@@ -58,6 +66,7 @@ impl Held {
         match self {
             Self::Gemini(live) => live.opened(),
             Self::Any(any) => any.1.opened(),
+            Self::Joined(joined) => joined.opened(),
         }
     }
 
@@ -65,6 +74,7 @@ impl Held {
         match self {
             Self::Gemini(live) => live.outcome(),
             Self::Any(any) => any.1.outcome(),
+            Self::Joined(joined) => joined.outcome(),
         }
     }
 
@@ -75,6 +85,8 @@ impl Held {
                 any.0.close().await;
                 Ok(())
             }
+            // It goes on without the editor.
+            Self::Joined(_) => Ok(()),
         }
     }
 }
@@ -173,6 +185,9 @@ impl Agents {
         let cwd = PathBuf::from(params["cwd"].as_str().unwrap_or_default());
         let servers = relay::servers(&params["mcpServers"]);
         let wanted = params["sessionId"].as_str();
+        if let Some(joined) = self.join(how, wanted).await? {
+            return Ok(joined);
+        }
         let Some(cli) = self.cli.as_ref().filter(|_| how != How::New) else {
             let mut open = Open::new(&cwd);
             open.load = wanted.filter(|_| how == How::Load).map(str::to_owned);
@@ -188,6 +203,32 @@ impl Agents {
         let order = self.gemini(cli, &cwd).resume(found);
         let order = servers.into_iter().fold(order, Gemini::mcp);
         Ok(Held::Gemini(Box::new(order.start().await?)))
+    }
+
+    /// The session that is wanted, if a daemon runs and drives it.
+    async fn join(&self, how: How, wanted: Option<&str>) -> Result<Option<Held>, Wrong> {
+        let known = self.has_store() && matches!(how, How::Load | How::Resume);
+        let Some(wanted) = wanted.filter(|_| known) else { return Ok(None) };
+        let Some(client) = Client::running(&self.config).await? else { return Ok(None) };
+        let Some(summary) = joined::live(&client, wanted).await else { return Ok(None) };
+        let joined = Joined::open(client, &summary.id, wanted).await?;
+        Ok(Some(Held::Joined(Box::new(joined))))
+    }
+
+    /// Brings a session of ours to the daemon, where one runs.
+    pub(super) fn twin(&self, held: &Held, cwd: &Path) -> Option<Twin> {
+        let Steer::Own(control) = held.steer() else { return None };
+        self.cli.as_ref()?;
+        let opened = held.opened();
+        let bring = Bring {
+            agent_id: opened.session_id.clone(),
+            cwd: cwd.to_path_buf(),
+            mode: opened.mode.as_deref().and_then(Mode::named).unwrap_or_default(),
+            model: opened.model.clone(),
+            by: "pollux acp".to_owned(),
+            prompts: true,
+        };
+        Some(Twin::new(&self.config, bring, control))
     }
 
     async fn plain(&self, cwd: &Path, open: Open) -> Result<Held, Wrong> {
@@ -217,8 +258,25 @@ impl Agents {
         Some(relay::history(&messages))
     }
 
-    /// All sessions, a page at a time.
-    pub(super) fn list(&self, params: &Value) -> Value {
+    /// The sessions that a daemon drives, if one runs.
+    async fn driven(&self, project: Option<&Path>) -> Vec<Value> {
+        let Ok(Some(client)) = Client::running(&self.config).await else { return Vec::new() };
+        let all = client.sessions(PAGE).await.unwrap_or_default().into_iter();
+        let lives = all.filter(|it| it.driver.is_some() && it.status != SessionStatus::Exited);
+        let info = |it: crate::api::Summary| {
+            let cwd = it.cwd.filter(|cwd| project.is_none_or(|project| project == cwd))?;
+            Some(json!({
+                "sessionId": it.agent_id.unwrap_or(it.id),
+                "cwd": cwd,
+                "title": it.title,
+                "updatedAt": format!("{:.3}", it.updated_at),
+            }))
+        };
+        lives.filter_map(info).collect()
+    }
+
+    /// All sessions, those that a daemon drives first, a page at a time.
+    pub(super) async fn list(&self, params: &Value) -> Value {
         let project = params["cwd"].as_str().map(PathBuf::from);
         let catalog = Catalog::read(&self.config).of_project(project.as_deref(), &self.config);
         let catalog = catalog.only(&[Kind::Main]);
@@ -233,7 +291,10 @@ impl Agents {
                 "updatedAt": format!("{at:.3}"),
             }))
         };
-        let all: Vec<Value> = catalog.sessions.iter().filter_map(info).collect();
+        let mut all = self.driven(project.as_deref()).await;
+        let live: Vec<Value> = all.iter().map(|it| it["sessionId"].clone()).collect();
+        let files = catalog.sessions.iter().filter_map(info);
+        all.extend(files.filter(|it| !live.contains(&it["sessionId"])));
         let page: Vec<&Value> = all.iter().skip(from).take(PAGE).collect();
         let next = from + page.len();
         let cursor = (next < all.len()).then(|| next.to_string());

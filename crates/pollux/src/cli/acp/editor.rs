@@ -2,11 +2,13 @@
 
 use super::agents::{Agents, Held, How};
 use super::lines::{BAD_PARAMS, Call, Desk, NO_METHOD, Wrong, answer};
-use super::session::{Open, Shared, To, lock};
-use pollux_agent::acp::{Control, Prompt, relay};
+use super::session::{Awaited, Open, Shared, To, Turn, lock};
+use super::steer::{Steer, Taken};
+use pollux_agent::acp::relay;
 use pollux_agent::model::Mode;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -26,7 +28,7 @@ pub(super) struct Editor {
 
 /// A session that is open.
 struct Entry {
-    control: Control,
+    steer: Steer,
     awaited: Shared,
     close: Option<oneshot::Sender<()>>,
 }
@@ -35,6 +37,7 @@ struct Entry {
 struct Opening {
     id: Option<Value>,
     how: How,
+    cwd: PathBuf,
     outcome: Result<Held, Wrong>,
 }
 
@@ -85,8 +88,9 @@ impl Editor {
         };
         let agents = self.agents.clone();
         self.opening.spawn(async move {
+            let cwd = PathBuf::from(params["cwd"].as_str().unwrap_or_default());
             let outcome = Box::pin(agents.open(how, &params)).await;
-            Opening { id, how, outcome }
+            Opening { id, how, cwd, outcome }
         });
         Ok(())
     }
@@ -99,7 +103,7 @@ impl Editor {
     ) -> anyhow::Result<()> {
         if method == "session/cancel" {
             if let Ok(entry) = self.entry(params) {
-                drop(entry.control.cancel().await);
+                drop(entry.steer.cancel().await);
             }
             return Ok(());
         }
@@ -113,7 +117,7 @@ impl Editor {
                 .map_err(Wrong::from)
                 .map(|about| Some(relay::about(&about, self.agents.has_store()))),
             "authenticate" => self.agents.authenticate(params).await.map(Some),
-            "session/list" if self.agents.has_store() => Ok(Some(self.agents.list(params))),
+            "session/list" if self.agents.has_store() => Ok(Some(self.agents.list(params).await)),
             "session/prompt" => self.prompt(&id, params).await,
             "session/set_mode" => self.set_mode(&id, params).await,
             "session/set_model" => self.set_model(&id, params, &params["modelId"], false).await,
@@ -139,8 +143,25 @@ impl Editor {
     async fn prompt(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
         let entry = self.entry(params)?;
         let blocks = params["prompt"].as_array().cloned().unwrap_or_default();
-        entry.control.prompt(Prompt::of(blocks)).await?;
+        // Said before it is sent: its turn may begin before we hear that it was taken.
         lock(&entry.awaited).prompt = Some(id.clone());
+        let turn = lock(&entry.awaited).turn;
+        let taken = match turn {
+            Turn::Others => Ok(Taken::Later),
+            Turn::None => entry.steer.prompt(blocks.clone()).await,
+        };
+        let mut awaited = lock(&entry.awaited);
+        match taken {
+            Ok(Taken::Now) => {}
+            Ok(Taken::Later) => {
+                let id = awaited.prompt.take().unwrap_or_default();
+                awaited.later.push_back((id, blocks));
+            }
+            Err(wrong) => {
+                awaited.prompt = None;
+                return Err(wrong);
+            }
+        }
         Ok(None)
     }
 
@@ -152,7 +173,7 @@ impl Editor {
         if lock(&entry.awaited).mode == Some(mode) {
             return Ok(Some(json!({})));
         }
-        entry.control.set_mode(mode).await?;
+        entry.steer.set_mode(mode).await?;
         lock(&entry.awaited).changes.push((id.clone(), To::Mode(mode)));
         Ok(None)
     }
@@ -166,7 +187,7 @@ impl Editor {
     ) -> Result<Option<Value>, Wrong> {
         let entry = self.entry(params)?;
         let model = model.as_str().unwrap_or_default().to_owned();
-        entry.control.set_model(&model).await?;
+        entry.steer.set_model(&model).await?;
         lock(&entry.awaited).changes.push((id.clone(), To::Model(model, option)));
         Ok(None)
     }
@@ -189,25 +210,29 @@ impl Editor {
     }
 
     fn opened(&mut self, opening: Opening) -> anyhow::Result<()> {
-        let Opening { id, how, outcome } = opening;
+        let Opening { id, how, cwd, outcome } = opening;
         let held = match outcome {
             Ok(held) => held,
             Err(wrong) => return id.map_or(Ok(()), |id| answer(&id, Err(wrong))),
         };
         let session = held.opened().session_id.clone();
-        match how {
-            How::Load => self.agents.hub.replay(&session, self.agents.history(&session)),
-            How::Resume | How::Fork => self.agents.hub.replay(&session, Some(Vec::new())),
-            How::New => {}
+        let twin = self.agents.twin(&held, &cwd);
+        match (how, &held) {
+            (How::Load, Held::Joined(joined)) => {
+                self.agents.hub.replay(&session, Some(joined.history.clone()));
+            }
+            (How::Load, _) => self.agents.hub.replay(&session, self.agents.history(&session)),
+            (How::Resume | How::Fork, _) => self.agents.hub.replay(&session, Some(Vec::new())),
+            (How::New, _) => {}
         }
         let with_id = matches!(how, How::New | How::Fork);
         let result = relay::opened(held.opened(), with_id);
         let (close, closed) = oneshot::channel();
         let awaited = Shared::default();
-        lock(&awaited).mode = held.opened().mode.as_deref().and_then(Mode::named);
-        let entry = Entry { control: held.control(), awaited: awaited.clone(), close: Some(close) };
+        *lock(&awaited) = Awaited::of(&held);
+        let entry = Entry { steer: held.steer(), awaited: awaited.clone(), close: Some(close) };
         self.sessions.insert(session.clone(), entry);
-        let open = Open::new(held, self.agents.clone(), self.desk.clone(), awaited);
+        let open = Open::new(held, twin, self.agents.clone(), self.desk.clone(), awaited);
         self.open.spawn(open.follow(closed));
         if let Some(id) = id {
             answer(&id, Ok(result))?;

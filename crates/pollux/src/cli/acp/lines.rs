@@ -75,12 +75,12 @@ impl Desk {
         }
     }
 
-    /// Asks the editor. An error is told as an answer that is null.
+    /// Asks the editor: the id of the request, and its answer. An error is told as an answer that is null.
     pub(super) fn ask(
         &self,
         method: &str,
         params: &Value,
-    ) -> anyhow::Result<oneshot::Receiver<Value>> {
+    ) -> anyhow::Result<(String, oneshot::Receiver<Value>)> {
         let (tell, answer) = oneshot::channel();
         let id = {
             let mut open = self.lock();
@@ -90,7 +90,17 @@ impl Desk {
             id
         };
         print(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
-        Ok(answer)
+        Ok((id, answer))
+    }
+
+    /// Takes a request back.
+    pub(super) fn withdraw(&self, id: &str) -> anyhow::Result<()> {
+        match self.lock().waiting.remove(id) {
+            Some(_) => print(
+                &json!({ "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id } }),
+            ),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! One session, while it is open: its events go to the editor, its questions are asked there.
 
 use super::agents::{Agents, Held, window};
-use super::lines::{Desk, Wrong, answer};
+use super::lines::{Desk, Wrong, answer, update};
+use super::steer::{Steer, Taken};
+use crate::client::Twin;
 use crate::report;
-use pollux_agent::acp::{Control, relay};
+use pollux_agent::acp::relay;
 use pollux_agent::model::{
-    Event, EventKind, Failure, Level, Mode, Phase, Source, StopReason, Usage,
+    Event, EventKind, Failure, Level, Mode, Phase, Question, Source, StopReason, Usage,
 };
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -22,6 +24,32 @@ pub(super) struct Awaited {
     pub(super) changes: Vec<(Value, To)>,
     /// The mode that it has.
     pub(super) mode: Option<Mode>,
+    /// Whose turn it is.
+    pub(super) turn: Turn,
+    /// Prompts of the editor that wait until somebody else's turn is over.
+    pub(super) later: VecDeque<(Value, Vec<Value>)>,
+}
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nobody's, or the editor's own.
+    #[default]
+    None,
+    /// That of somebody else, such as on a phone.
+    Others,
+}
+
+impl Awaited {
+    /// What is so when a session was opened.
+    pub(super) fn of(held: &Held) -> Self {
+        let works = matches!(held, Held::Joined(joined) if joined.works);
+        Self {
+            mode: held.opened().mode.as_deref().and_then(Mode::named),
+            turn: if works { Turn::Others } else { Turn::None },
+            ..Self::default()
+        }
+    }
 }
 
 /// Another mode or model.
@@ -40,30 +68,56 @@ pub(super) struct Open {
     id: String,
     agents: Agents,
     desk: Desk,
-    control: Control,
+    steer: Steer,
     awaited: Shared,
+    /// The session, as a daemon sees it that runs.
+    twin: Option<Twin>,
+    /// What was told of a session that the daemon drives: only its events are heard.
+    told: Option<relay::Told>,
     /// Questions that the editor was asked.
     asked: JoinSet<(String, Value)>,
-    /// Those that nobody has answered yet.
-    unanswered: HashSet<String>,
+    /// Those that nobody has answered yet, with the request that asks each.
+    unanswered: HashMap<String, String>,
     model: Option<String>,
 }
 
 impl Open {
-    pub(super) fn new(held: Held, agents: Agents, desk: Desk, awaited: Shared) -> Self {
-        let control = held.control();
+    pub(super) fn new(
+        held: Held,
+        twin: Option<Twin>,
+        agents: Agents,
+        desk: Desk,
+        awaited: Shared,
+    ) -> Self {
+        let steer = held.steer();
         let (id, model) = (held.opened().session_id.clone(), held.opened().model.clone());
-        let (asked, unanswered) = (JoinSet::new(), HashSet::new());
-        Self { held, id, agents, desk, control, awaited, asked, unanswered, model }
+        let told = matches!(held, Held::Joined(_)).then(relay::Told::default);
+        let (asked, unanswered) = (JoinSet::new(), HashMap::new());
+        Self { held, id, agents, desk, steer, awaited, twin, told, asked, unanswered, model }
     }
 
     /// Works until the agent is gone or the session is closed. Gives its id.
     pub(super) async fn follow(mut self, mut close: oneshot::Receiver<()>) -> String {
+        let before = match &mut self.held {
+            Held::Joined(joined) => std::mem::take(&mut joined.asked),
+            Held::Gemini(_) | Held::Any(_) => Vec::new(),
+        };
+        // An editor that is gone is found out below.
+        for question in &before {
+            drop(self.asked(question));
+        }
         loop {
+            let stopped = async {
+                match &self.twin {
+                    Some(twin) => twin.stopped().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
+                () = stopped => break,
                 event = self.held.next() => match event {
                     Some(event) => {
-                        if self.event(&event).is_err() {
+                        if self.event(&event).await.is_err() {
                             break;
                         }
                     }
@@ -80,8 +134,13 @@ impl Open {
         let awaited = std::mem::take(&mut *lock(&self.awaited));
         let gone =
             || Wrong::from(Failure::new(Phase::Request, "agent_gone", "the session was closed"));
-        for id in awaited.prompt.into_iter().chain(awaited.changes.into_iter().map(|(id, _)| id)) {
+        let later = awaited.later.into_iter().map(|(id, _)| id);
+        let changes = awaited.changes.into_iter().map(|(id, _)| id);
+        for id in awaited.prompt.into_iter().chain(later).chain(changes) {
             drop(answer(&id, Err(gone())));
+        }
+        if let Some(twin) = self.twin {
+            twin.close().await;
         }
         if let Err(error) = self.held.close().await {
             report::warn(&error.to_string());
@@ -90,11 +149,17 @@ impl Open {
         self.id
     }
 
-    fn event(&mut self, event: &Event<'static>) -> anyhow::Result<()> {
+    async fn event(&mut self, event: &Event<'static>) -> anyhow::Result<()> {
+        if let Some(twin) = &mut self.twin {
+            twin.event(event);
+        }
         match &event.kind {
-            EventKind::Asked(question) => self.asked(&question.id.to_str())?,
+            EventKind::TurnStarted { prompt } => self.begun(&prompt.to_str())?,
+            EventKind::Asked(question) => self.asked(question)?,
             EventKind::Answered { question_id, .. } => {
-                self.unanswered.remove(question_id.to_str().as_ref());
+                if let Some(request) = self.unanswered.remove(question_id.to_str().as_ref()) {
+                    self.desk.withdraw(&request)?;
+                }
             }
             EventKind::Notice { level: Level::Error, text } if event.source == Source::Acp => {
                 let change = first(&mut lock(&self.awaited).changes);
@@ -106,39 +171,88 @@ impl Open {
             EventKind::Notice { text, .. } => report::warn(text),
             _ => {}
         }
-        self.agents.hub.event(&self.id, event);
+        match &mut self.told {
+            Some(told) => told.event(event).iter().try_for_each(|it| update(&self.id, it))?,
+            None => self.agents.hub.event(&self.id, event),
+        }
         match &event.kind {
             EventKind::SessionChanged(change) => {
                 let model = change.model.as_ref().map(ToString::to_string);
                 self.changed(change.mode, model.as_ref())
             }
             EventKind::TurnEnded { stop_reason, error, .. } => {
-                self.stopped(*stop_reason, error.as_deref())
+                self.stopped(*stop_reason, error.as_deref())?;
+                self.go_on().await
             }
             _ => Ok(()),
         }
     }
 
+    /// A turn begins: where the editor did not ask for it, it is told what was asked.
+    fn begun(&mut self, words: &str) -> anyhow::Result<()> {
+        let mut awaited = lock(&self.awaited);
+        if awaited.prompt.is_some() {
+            return Ok(());
+        }
+        awaited.turn = Turn::Others;
+        update(&self.id, &relay::prompt(words))
+    }
+
+    /// A turn is over: the editor's next prompt may be sent.
+    async fn go_on(&mut self) -> anyhow::Result<()> {
+        let next = {
+            let mut awaited = lock(&self.awaited);
+            awaited.turn = Turn::None;
+            let next = awaited.later.pop_front();
+            awaited.prompt = next.as_ref().map(|(id, _)| id.clone());
+            next
+        };
+        let Some((id, blocks)) = next else { return Ok(()) };
+        let taken = self.steer.prompt(blocks.clone()).await;
+        let mut awaited = lock(&self.awaited);
+        match taken {
+            Ok(Taken::Now) => Ok(()),
+            Ok(Taken::Later) => {
+                awaited.prompt = None;
+                awaited.later.push_front((id, blocks));
+                Ok(())
+            }
+            Err(wrong) => {
+                awaited.prompt = None;
+                answer(&id, Err(wrong))
+            }
+        }
+    }
+
     /// The agent waits for somebody.
-    fn asked(&mut self, question: &str) -> anyhow::Result<()> {
-        let Some(params) = self.agents.hub.question(&self.id) else { return Ok(()) };
-        let answer = self.desk.ask("session/request_permission", &params)?;
-        let question = question.to_owned();
-        self.unanswered.insert(question.clone());
+    fn asked(&mut self, question: &Question<'_>) -> anyhow::Result<()> {
+        let params = match &mut self.told {
+            Some(told) => {
+                let (before, mut params) = told.question(question);
+                before.iter().try_for_each(|it| update(&self.id, it))?;
+                params["sessionId"] = self.id.as_str().into();
+                Some(params)
+            }
+            None => self.agents.hub.question(&self.id),
+        };
+        let Some(params) = params else { return Ok(()) };
+        let (request, answer) = self.desk.ask("session/request_permission", &params)?;
+        let question = question.id.to_string();
+        self.unanswered.insert(question.clone(), request);
         self.asked.spawn(async move { (question, answer.await.unwrap_or_default()) });
         Ok(())
     }
 
     async fn answered(&mut self, question: &str, answer: &Value) {
         // Somebody else may have been first.
-        if !self.unanswered.remove(question) {
+        if self.unanswered.remove(question).is_none() {
             return;
         }
         let chosen = answer["outcome"]["optionId"].as_str();
         match chosen {
-            Some(choice) => drop(self.control.answer(question, choice, None).await),
+            Some(choice) => drop(self.steer.answer(question, choice).await),
             // The editor has stopped the turn, or cannot ask: either way nobody allows it.
-            None => drop(self.control.cancel().await),
+            None => drop(self.steer.cancel().await),
         }
     }
 
@@ -172,7 +286,7 @@ impl Open {
         if let Some(last) = last.filter(|usage| *usage != Usage::default()) {
             let model = outcome.model.as_ref().map(ToString::to_string);
             let size = window(model.as_deref().or(self.model.as_deref()));
-            super::lines::update(&self.id, &relay::used(last, size))?;
+            update(&self.id, &relay::used(last, size))?;
         }
         let Some(id) = lock(&self.awaited).prompt.take() else { return Ok(()) };
         match error {

@@ -5,7 +5,7 @@ use super::setup::{Asks, Setup};
 use pollux_agent::claude::hooks::{self, Hooks};
 use pollux_agent::claude::permission::{Answer, Rule, Use};
 use pollux_agent::gemini::tools::{self, Category};
-use pollux_agent::model::{Effect, Mode, Question};
+use pollux_agent::model::{Effect, Mode, Question, Text};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -16,13 +16,29 @@ pub(super) struct Answers {
     allow: Vec<Rule>,
     deny: Vec<Rule>,
     desk: Desk,
-    /// Requests that the caller has not answered yet: the question's id with the request's.
-    open: Vec<(String, String)>,
+    /// Questions that the caller was asked and has not answered yet.
+    open: Vec<Open>,
     waiting: JoinSet<Heard>,
     hooks: Hooks,
     /// The mode of the agent: what it would do without asking.
     mode: Mode,
     denials: Vec<Value>,
+}
+
+/// A question that the caller has not answered yet.
+pub(super) struct Open {
+    question: Box<Question<'static>>,
+    pub(super) of: Use,
+    /// The request that asks it; none while hooks are asked.
+    pub(super) request: Option<String>,
+}
+
+impl Open {
+    /// True for a choice that turns the call down.
+    pub(super) fn rejects(&self, choice: &Text<'_>) -> bool {
+        let rejects = |effect| matches!(effect, Effect::RejectOnce | Effect::RejectAlways);
+        self.question.options.iter().any(|option| option.id == *choice && rejects(option.effect))
+    }
 }
 
 /// What the caller said to a question.
@@ -99,8 +115,8 @@ impl Answers {
         for request in &requests {
             asked.push(self.desk.ask(request)?);
         }
-        self.open.push((question.id.to_string(), String::new()));
         let question = Box::new(question.clone());
+        self.open.push(Open { question: question.clone(), of: of.clone(), request: None });
         self.waiting.spawn(async move {
             let mut outcomes = Vec::new();
             for asked in asked {
@@ -120,17 +136,18 @@ impl Answers {
     ) -> anyhow::Result<Option<Given>> {
         let fits = |rules: &[Rule]| rules.iter().any(|rule| rule.fits(&of.tool, &of.input));
         if fits(&self.deny) {
-            return Ok(Some(self.denied(question, &of, None)));
+            return Ok(Some(rejected(question, &of, None)));
         }
         if !must && (fits(&self.allow) || self.goes_unasked(question)) {
             return Ok(Some(allowed(question)));
         }
         if self.asks == Asks::Nobody {
-            return Ok(Some(self.denied(question, &of, None)));
+            return Ok(Some(rejected(question, &of, None)));
         }
         let asked = self.desk.ask(&of.request())?;
-        self.open.push((question.id.to_string(), asked.id.clone()));
         let question = Box::new(question.clone());
+        let request = Some(asked.id.clone());
+        self.open.push(Open { question: question.clone(), of: of.clone(), request });
         self.waiting.spawn(async move {
             let gone = |_gone| Err("nobody is there any more".to_owned());
             let outcome = asked.answer.await.unwrap_or_else(gone);
@@ -157,12 +174,15 @@ impl Answers {
         let Some(Ok(heard)) = self.waiting.join_next().await else { return Ok(None) };
         let Heard { question, of, said } = heard;
         let id = question.id.to_string();
-        let Some(at) = self.open.iter().position(|(open, _)| *open == id) else { return Ok(None) };
-        self.open.remove(at);
+        let is = |open: &Open| open.question.id == *id.as_str();
+        let Some(at) = self.open.iter().position(is) else { return Ok(None) };
+        if matches!(said, Said::Hooks(_)) {
+            self.open.remove(at);
+        }
         match said {
-            Said::Caller(outcome) => Ok(Some(self.given(&question, &of, &outcome))),
+            Said::Caller(outcome) => Ok(Some(Self::given(&question, &of, &outcome))),
             Said::Hooks(outcomes) => match hooks::said(&outcomes) {
-                hooks::Said::Deny(why) => Ok(Some(self.denied(&question, &of, Some(why)))),
+                hooks::Said::Deny(why) => Ok(Some(rejected(&question, &of, Some(why)))),
                 hooks::Said::Allow => Ok(Some(allowed(&question))),
                 hooks::Said::Ask => self.by_rules(&question, of, true),
                 hooks::Said::Nothing | hooks::Said::Context(_) => {
@@ -172,7 +192,7 @@ impl Answers {
         }
     }
 
-    fn given(&mut self, question: &Question<'_>, of: &Use, outcome: &Outcome) -> Given {
+    fn given(question: &Question<'_>, of: &Use, outcome: &Outcome) -> Given {
         match Answer::read(of, outcome) {
             Answer::Allow => allowed(question),
             Answer::AllowChanged(input) => {
@@ -184,31 +204,36 @@ impl Answers {
                     "Gemini CLI cannot be given another input for a call: {} was turned down, and the model was told what was wanted",
                     of.tool
                 );
-                Given { note: Some(note), ..self.denied(question, of, Some(reason)) }
+                Given { note: Some(note), ..rejected(question, of, Some(reason)) }
             }
             Answer::Deny { message, interrupt } => {
-                Given { interrupt, ..self.denied(question, of, Some(message)) }
+                Given { interrupt, ..rejected(question, of, Some(message)) }
             }
         }
     }
 
-    fn denied(&mut self, question: &Question<'_>, of: &Use, reason: Option<String>) -> Given {
+    /// A call was turned down.
+    pub(super) fn denied(&mut self, of: &Use) {
         self.denials.push(of.denial());
-        let choice = option(question, [Effect::RejectOnce, Effect::RejectAlways]);
-        Given {
-            question: question.id.to_string(),
-            choice,
-            reason,
-            interrupt: false,
-            note: None,
-            denied: Some(of.clone()),
-        }
     }
 
-    /// A question is no longer open. Gives the request that asked the caller, if one still does.
-    pub(super) fn settled(&mut self, question: &str) -> Option<String> {
-        let at = self.open.iter().position(|(open, _)| open == question)?;
-        Some(self.open.remove(at).1).filter(|request| !request.is_empty())
+    /// A question is no longer open. Gives it where the caller was asked and has not answered.
+    pub(super) fn settled(&mut self, question: &str) -> Option<Open> {
+        let at = self.open.iter().position(|open| open.question.id == *question)?;
+        Some(self.open.remove(at))
+    }
+}
+
+/// No.
+fn rejected(question: &Question<'_>, of: &Use, reason: Option<String>) -> Given {
+    let choice = option(question, [Effect::RejectOnce, Effect::RejectAlways]);
+    Given {
+        question: question.id.to_string(),
+        choice,
+        reason,
+        interrupt: false,
+        note: None,
+        denied: Some(of.clone()),
     }
 }
 

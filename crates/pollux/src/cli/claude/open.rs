@@ -3,7 +3,9 @@
 use super::bridge::Bridge;
 use super::desk::Desk;
 use super::setup::Setup;
+use crate::api::Bring;
 use crate::cli::run::resume;
+use crate::client::Twin;
 use crate::config::Config;
 use crate::trouble::Trouble;
 use pollux_agent::acp::Policy;
@@ -33,6 +35,8 @@ pub(super) struct Opened {
     pub(super) hooks: Hooks,
     /// The way to the MCP servers of the caller.
     pub(super) bridge: Option<Bridge>,
+    /// The session, as a daemon sees it that runs.
+    pub(super) twin: Twin,
     /// Files that the agent reads while it lives.
     _aside: Aside,
 }
@@ -101,7 +105,16 @@ pub(super) async fn open(
     let append = Some(append.join("\n\n")).filter(|text| !text.is_empty());
     let cwd = config.cwd.clone();
     let hooks = Hooks::new(start.hooks.clone(), &id, &cwd.display().to_string());
-    Ok(Ok(Opened { live, setup, cwd, id, append, hooks, bridge, _aside: aside }))
+    let bring = Bring {
+        agent_id: own_id,
+        cwd: cwd.clone(),
+        mode: setup.mode,
+        model: live.opened().model.clone(),
+        by: "pollux claude".to_owned(),
+        prompts: false,
+    };
+    let twin = Twin::new(config, bring, live.control());
+    Ok(Ok(Opened { live, setup, cwd, id, append, hooks, bridge, twin, _aside: aside }))
 }
 
 fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemini> {

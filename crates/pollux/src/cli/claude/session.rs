@@ -6,6 +6,7 @@ use super::desk::{self, Desk};
 use super::open::Opened;
 use super::setup::{self, Asks};
 use super::told::Told;
+use crate::client::Twin;
 use crate::report;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::claude::control::{self, Ask, Line, User};
@@ -14,7 +15,7 @@ use pollux_agent::claude::permission::Use;
 use pollux_agent::claude::stream::VERSION;
 use pollux_agent::gemini::acp::Live;
 use pollux_agent::model::{
-    Block, Event, EventKind, Failure, Level, Message, Mode, Phase, SessionChange, Source,
+    Answer, Block, Event, EventKind, Failure, Level, Message, Mode, Phase, SessionChange, Source,
 };
 use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
@@ -47,6 +48,7 @@ pub(super) struct Session {
     servers: Vec<String>,
     bridge: Option<Bridge>,
     hooks: Hooks,
+    twin: Twin,
     /// Calls whose end the hooks were told of.
     ended: HashSet<String>,
     /// How the session began.
@@ -99,6 +101,7 @@ impl Session {
             servers,
             bridge: opened.bridge,
             hooks: opened.hooks,
+            twin: opened.twin,
             ended: HashSet::new(),
             source: if opened.setup.resume.is_some() { "resume" } else { "startup" },
         }
@@ -135,6 +138,7 @@ impl Session {
                 line = lines.recv(), if open => Woke::Line(line),
                 event = self.live.next() => Woke::Event(event),
                 answer = self.answers.next(), if self.answers.waits() => Woke::Answer(answer?),
+                () = self.twin.stopped() => Woke::Stop,
                 _ = interrupted.recv() => Woke::Stop,
                 _ = terminated.recv() => Woke::Stop,
             };
@@ -157,6 +161,7 @@ impl Session {
         }
         self.hooked("SessionEnd", json!({ "reason": "other" })).await?;
         let code = self.told.code();
+        self.twin.close().await;
         if let Err(error) = self.live.close().await {
             report::warn(&error.to_string());
         }
@@ -328,6 +333,7 @@ impl Session {
     }
 
     async fn event(&mut self, event: &Event<'static>) -> anyhow::Result<()> {
+        self.twin.event(event);
         self.told.event(event)?;
         match &event.kind {
             EventKind::Asked(question) => {
@@ -335,10 +341,8 @@ impl Session {
                     self.answered(given).await?;
                 }
             }
-            EventKind::Answered { question_id, .. } => {
-                if let Some(request) = self.answers.settled(&question_id.to_str()) {
-                    self.desk.withdraw(&request)?;
-                }
+            EventKind::Answered { question_id, answer } => {
+                self.settled(&question_id.to_str(), answer)?;
             }
             EventKind::SessionChanged(change) => self.changed(change)?,
             EventKind::MessageRecorded { message, .. } => self.tool_ended(message)?,
@@ -384,19 +388,42 @@ impl Session {
         Ok(())
     }
 
-    /// A question has its answer.
+    /// A question is no longer open. Where the caller was not first, its request is taken back.
+    fn settled(&mut self, question: &str, answer: &Answer<'_>) -> anyhow::Result<()> {
+        let Some(open) = self.answers.settled(question) else { return Ok(()) };
+        if let Some(request) = &open.request {
+            self.desk.withdraw(request)?;
+        }
+        match answer {
+            Answer::Chosen { choice, reason } if open.rejects(choice) => {
+                let why = reason.as_ref().map(ToString::to_string).unwrap_or_default();
+                self.denied(&open.of, &why)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn denied(&mut self, of: &Use, why: &str) -> anyhow::Result<()> {
+        self.answers.denied(of);
+        self.told.denied(of, why)
+    }
+
+    /// The caller, or a rule, has an answer to a question.
     async fn answered(&mut self, given: super::answers::Given) -> anyhow::Result<()> {
+        let reason = given.reason.filter(|reason| !reason.trim().is_empty());
+        // A turn that stops is told no reasons.
+        let told = reason.clone().filter(|_| !given.interrupt);
+        if self.control.answer(given.question.clone(), given.choice, told).await.is_err() {
+            // Somebody else was first: the event that follows says what holds.
+            return Ok(());
+        }
+        drop(self.answers.settled(&given.question));
         if let Some(note) = &given.note {
             self.told.notice("warning", note)?;
         }
-        let reason = given.reason.filter(|reason| !reason.trim().is_empty());
         if let Some(of) = &given.denied {
-            self.told.denied(of, reason.as_deref().unwrap_or_default())?;
+            self.denied(of, reason.as_deref().unwrap_or_default())?;
         }
-        // A turn that stops is told no reasons.
-        let reason = reason.filter(|_| !given.interrupt);
-        // Somebody else may have been first; the events say what holds.
-        drop(self.control.answer(given.question, given.choice, reason).await);
         if given.interrupt {
             drop(self.control.cancel().await);
         }

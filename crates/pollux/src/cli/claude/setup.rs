@@ -288,7 +288,8 @@ pub(super) fn json_or_file(given: &str) -> anyhow::Result<String> {
 fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).map_err(|error| {
         let message = format!("could not read {}: {error}", path.display());
-        Trouble::refused("unreadable_file", message).into()
+        let hint = "name a file that can be read, or give what would be in it";
+        Trouble::refused("unreadable_file", message).hint(hint).into()
     })
 }
 

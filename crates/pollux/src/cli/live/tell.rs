@@ -1,24 +1,29 @@
-//! What happens in a terminal, for those who asked: as words, or as events.
+//! What happens in a session, for those who asked: as words, as events, or as a story for those who only look.
 
 use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
-use pollux_agent::model::{Event, EventKind, Level, Question, Role, SessionStatus, StopReason};
+use pollux_agent::model::{
+    Event, EventKind, Level, Part, Question, Role, SessionStatus, StopReason,
+};
 use std::collections::HashMap;
 use std::io::Write;
 
 /// How what happens is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(in crate::cli) enum Format {
     /// What the agent says, when it has said it
     Text,
     /// Every event as it comes, one object on each line
     Events,
+    /// A few lines for somebody who looks on
+    #[value(skip)]
+    Story,
 }
 
 /// How a turn came to its end, or to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(in crate::cli) enum Rest {
     Done(StopReason),
     Asked,
     Exited,
@@ -26,25 +31,29 @@ pub(super) enum Rest {
 
 /// Tells events.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(in crate::cli) struct Teller {
     format: Format,
     /// What was printed of each message: one is recorded again when more is known of it.
     said: HashMap<String, String>,
+    /// What was said since the last line of a story.
+    text: String,
 }
 
 impl Teller {
-    pub(super) fn new(format: Format) -> Self {
-        Self { format, said: HashMap::new() }
+    pub(in crate::cli) fn new(format: Format) -> Self {
+        Self { format, said: HashMap::new(), text: String::new() }
     }
 
     /// Tells one event. Gives how the agent came to rest, where it did.
-    pub(super) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
-        if self.format == Format::Events {
-            let mut out = report::raw();
-            report::line(&mut out, event)?;
-            out.flush()?;
-        } else {
-            self.words(event)?;
+    pub(in crate::cli) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
+        match self.format {
+            Format::Events => {
+                let mut out = report::raw();
+                report::line(&mut out, event)?;
+                out.flush()?;
+            }
+            Format::Text => self.words(event)?,
+            Format::Story => self.story(event),
         }
         Ok(match &event.kind {
             EventKind::TurnEnded { stop_reason, .. } => Some(Rest::Done(*stop_reason)),
@@ -54,6 +63,33 @@ impl Teller {
             }
             _ => None,
         })
+    }
+
+    fn story(&mut self, event: &Event<'_>) {
+        match &event.kind {
+            EventKind::TextGrew { part: Part::Text, text, .. } => {
+                self.text.push_str(&text.to_str());
+                return;
+            }
+            EventKind::ToolStarted { .. } | EventKind::Asked(_) | EventKind::TurnEnded { .. } => {
+                let said = std::mem::take(&mut self.text);
+                if !said.trim().is_empty() {
+                    report::note(&format!("  {}", clean(said.trim())));
+                }
+            }
+            _ => {}
+        }
+        match &event.kind {
+            EventKind::ToolStarted { name, .. } => {
+                report::note(&format!("  → {}", clean(&name.to_str())));
+            }
+            EventKind::Asked(asked) => {
+                report::note(&format!("  ? {}", clean(&asked.text.to_str())));
+            }
+            EventKind::Answered { .. } => report::note("  ✓ answered"),
+            EventKind::TurnEnded { .. } => report::quiet("  the turn is over"),
+            _ => {}
+        }
     }
 
     fn words(&mut self, event: &Event<'_>) -> anyhow::Result<()> {

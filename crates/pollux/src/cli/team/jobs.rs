@@ -95,7 +95,7 @@ impl Jobs {
 }
 
 /// Waits until there is something to say of a job.
-pub(super) async fn wait(client: &Client, mut job: Job) -> anyhow::Result<Job> {
+pub(in crate::cli) async fn wait(client: &Client, mut job: Job) -> anyhow::Result<Job> {
     while !job.state.is_told() {
         job = client.get(&format!("/api/v1/jobs/{}?wait=25", escaped(&job.id))).await?;
     }

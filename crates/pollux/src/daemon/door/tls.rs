@@ -1,5 +1,6 @@
 //! A certificate of our own, for those who have none: its fingerprint is in the pairing code.
 
+use crate::trouble::Trouble;
 use anyhow::Context;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -20,14 +21,19 @@ pub struct Tls {
     pub fingerprint: String,
 }
 
+fn unreadable(file: &Path) -> Trouble {
+    let message = format!("could not read {}", file.display());
+    let hint = "`--certificate` and `--key` name PEM files; without them Pollux makes its own";
+    Trouble::failed("no_tls", message).hint(hint)
+}
+
 /// The certificate in two files, which may be somebody's own.
 pub fn from_files(certificate: &Path, key: &Path) -> anyhow::Result<Tls> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
-        .with_context(|| format!("could not read {}", certificate.display()))?
+        .with_context(|| unreadable(certificate))?
         .collect::<Result<_, _>>()
-        .with_context(|| format!("{} is no certificate", certificate.display()))?;
-    let key = PrivateKeyDer::from_pem_file(key)
-        .with_context(|| format!("{} is no private key", key.display()))?;
+        .with_context(|| unreadable(certificate))?;
+    let key = PrivateKeyDer::from_pem_file(key).with_context(|| unreadable(key))?;
     let first = chain.first().context("there is no certificate in the file")?;
     let fingerprint = fingerprint(first);
     let provider = Arc::new(rustls::crypto::ring::default_provider());

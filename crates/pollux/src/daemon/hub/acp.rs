@@ -80,27 +80,32 @@ impl Events for Hears {
 impl Orders for Steers {
     fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
         let (control, stop) = (self.control.clone(), self.stop.clone());
-        Box::pin(async move {
-            match order {
-                Order::Prompt { text, images, .. } => {
-                    control.prompt(with(text, images).await?).await
-                }
-                Order::Keys { .. } => {
-                    let why = "the agent is not in a terminal";
-                    Err(Failure::new(Phase::Request, "no_terminal", why))
-                }
-                Order::Answer { question_id, choice, reason } => {
-                    control.answer(question_id, choice, reason).await
-                }
-                Order::Interrupt => control.cancel().await,
-                Order::Mode(mode) => control.set_mode(mode).await,
-                Order::Model(model) => control.set_model(model).await,
-                Order::Stop => {
-                    stop.cancel();
-                    Ok(())
-                }
-            }
-        })
+        Box::pin(async move { obey(&control, &stop, order).await })
+    }
+}
+
+/// Does what an agent over ACP is ordered. Its end is for somebody else, who hears of it.
+pub async fn obey(
+    control: &Control,
+    stop: &CancellationToken,
+    order: Order,
+) -> Result<(), Failure> {
+    match order {
+        Order::Prompt { text, images, .. } => control.prompt(with(text, images).await?).await,
+        Order::Keys { .. } => {
+            let why = "the agent is not in a terminal";
+            Err(Failure::new(Phase::Request, "no_terminal", why))
+        }
+        Order::Answer { question_id, choice, reason } => {
+            control.answer(question_id, choice, reason).await
+        }
+        Order::Interrupt => control.cancel().await,
+        Order::Mode(mode) => control.set_mode(mode).await,
+        Order::Model(model) => control.set_model(model).await,
+        Order::Stop => {
+            stop.cancel();
+            Ok(())
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! An agent that lives: events come out of it, orders go into it, whichever driver it has.
 
+use super::brought::Brought;
 use super::terminal::{self, Tmux};
 use super::{acp, headless};
 use crate::api::{Begin, Driver};
@@ -82,6 +83,9 @@ pub struct Wanted {
     /// What its process is given, and no other.
     #[serde(default)]
     pub given: Option<Given>,
+    /// Its agent, where that lives in another process.
+    #[serde(skip)]
+    pub brought: Option<Brought>,
 }
 
 impl Wanted {
@@ -98,6 +102,7 @@ impl Wanted {
             found: None,
             place: Arc::default(),
             given: None,
+            brought: None,
         }
     }
 
@@ -115,6 +120,7 @@ impl Wanted {
             found: Some(found),
             place: Arc::default(),
             given: None,
+            brought: None,
         }
     }
 }
@@ -231,6 +237,9 @@ impl Agents {
 
     /// Starts one.
     pub async fn start(&self, wanted: Wanted) -> Result<Agent, Failure> {
-        (self.start)(wanted).await
+        match &wanted.brought {
+            Some(brought) => brought.take(),
+            None => (self.start)(wanted).await,
+        }
     }
 }

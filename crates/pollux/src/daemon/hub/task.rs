@@ -311,7 +311,17 @@ impl Task {
     /// What this driver has no way for.
     fn cannot(&self, command: &Command) -> Option<Reply> {
         let driver = self.summary.driver;
+        let brought = self.wanted.as_ref().and_then(|wanted| wanted.brought.as_ref());
         match command {
+            Command::Prompt { .. } if brought.is_some_and(|brought| !brought.prompts) => {
+                let by = brought.map(|brought| brought.by.as_str()).unwrap_or_default();
+                let why = format!(
+                    "a program drives this session (`{by}`): it takes prompts from nobody else"
+                );
+                let hint =
+                    "its questions can be answered here; when the program has ended, go on with it";
+                Some(pollux_agent::session::refused("driven_elsewhere", why, hint))
+            }
             Command::Keys { .. } if driver != Some(Driver::Terminal) => {
                 let why = "there are no keys to press: the agent is not in a terminal";
                 Some(pollux_agent::session::refused("no_terminal", why, ""))

@@ -26,6 +26,7 @@ const MOST: usize = 50;
 const LOOKED_AT: usize = 50_000;
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Begun {
     /// The project's directory.
     #[param(value_type = String)]
@@ -82,6 +83,7 @@ fn fitting(root: &FilePath, prefix: &str) -> Vec<String> {
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Place {
     /// The directory.
     #[param(value_type = String)]

@@ -130,6 +130,7 @@ pub(super) async fn revoke(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Last {
     /// How many at most.
     limit: Option<usize>,

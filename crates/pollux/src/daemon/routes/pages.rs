@@ -21,6 +21,7 @@ const MOST: usize = 500;
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Before {
     /// Messages before this place; without it the newest.
     before: Option<u64>,
@@ -54,6 +55,7 @@ pub(super) async fn messages(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct After {
     /// Events after this number.
     #[serde(default)]
@@ -90,6 +92,7 @@ pub(super) async fn events(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Place {
     /// Only the text at this JSON pointer, as `cut` names it.
     path: Option<String>,
@@ -148,6 +151,7 @@ pub(super) async fn event(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Seen {
     /// The number of the last event that was handled.
     after: Option<u64>,
@@ -175,6 +179,7 @@ pub(super) async fn stream(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Words {
     /// The words. The last one may be the beginning of one.
     q: String,

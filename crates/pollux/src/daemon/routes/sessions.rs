@@ -30,6 +30,7 @@ const MOST: usize = 1000;
 const LONGEST_ID: usize = 128;
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Page {
     /// How many at most.
     limit: Option<usize>,

@@ -159,6 +159,7 @@ pub(super) async fn jobs(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Wait {
     /// Waits so many seconds, at most 25, until there is something to say.
     #[serde(default)]
@@ -220,6 +221,7 @@ pub(super) async fn go_on(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Whose {
     /// An agent; without it, those of people.
     of: Option<String>,

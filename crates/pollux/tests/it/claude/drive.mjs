@@ -10,6 +10,12 @@ if (plan.decide) {
   options.canUseTool = async (name, input, context) => {
     print("asked", { name, input, id: context.toolUseID });
     const answer = plan.decide[name] ?? plan.decide["*"];
+    if (answer.behavior === "wait") {
+      // Somebody else has to decide.
+      await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+      print("withdrawn", { name });
+      return { behavior: "deny", message: "too late" };
+    }
     return answer.behavior === "allow" ? { updatedInput: input, ...answer } : answer;
   };
 }

@@ -29,6 +29,15 @@ fn question(text: &'static str) -> EventKind<'static> {
     }))
 }
 
+/// Those that stand in the path are of the path; the others are of the query.
+fn parameters_are_where_they_say(path: &str, operation: &Value) {
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap();
+        let place = if path.contains(&format!("{{{name}}}")) { "path" } else { "query" };
+        assert_eq!(parameter["in"], place, "{path}: {name}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_of_the_document_answers_as_it_says() {
     let (_, house, id) = house().await;
@@ -40,6 +49,7 @@ async fn every_route_of_the_document_answers_as_it_says() {
             if path.ends_with("/shutdown") || path.ends_with("/ws") || path.ends_with("/stream") {
                 continue;
             }
+            parameters_are_where_they_say(path, operation);
             let real = path.replace("{id}", &id).replace("{seq}", "1");
             let here = house.directory.path().display();
             let real = match path.as_str() {

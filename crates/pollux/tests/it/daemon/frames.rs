@@ -20,6 +20,16 @@ fn the_types_for_typescript_are_those_of_the_code() {
     assert_eq!(names, once, "two types have one name");
 }
 
+#[test]
+fn the_references_are_those_of_the_code() {
+    use pollux::api::reference;
+    for (name, made) in [("events.md", reference::events()), ("api-reference.md", reference::api())]
+    {
+        let kept = fs::read_to_string(root().join("docs").join(name)).unwrap_or_default();
+        assert!(kept == made, "docs/{name} is out of date: `cargo xtask docs`");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_frames_of_a_turn_with_a_tool_are_those_that_are_kept() {
     let cli = Cli::install("0.61.0").unwrap();

@@ -23,7 +23,7 @@ use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// Nothing here takes longer, unless it hangs.
-const LONGEST: Duration = Duration::from_mins(2);
+pub(crate) const LONGEST: Duration = Duration::from_mins(2);
 
 pub(crate) struct House {
     pub(crate) directory: TempDir,

@@ -10,12 +10,25 @@ const { steps, decide } = JSON.parse(plan);
 
 const agent = spawn(exe, args, { stdio: ["pipe", "pipe", "inherit"] });
 const stream = acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
+const seen = [];
+let awaited;
+// Waits until an update of a kind has a text in it.
+const heard = async ({ kind, text }) => {
+  const is = (update) => update.sessionUpdate === kind && update.content?.text?.includes(text);
+  while (!seen.some(is)) await new Promise((resolve) => (awaited = resolve));
+};
 const { client: at, agent: to } = acp.methods;
 const app = acp
   .client({ name: "an editor" })
-  .onNotification(at.session.update, ({ params }) => print("update", params))
+  .onNotification(at.session.update, ({ params }) => {
+    print("update", params);
+    seen.push(params.update);
+    awaited?.();
+  })
   .onRequest(at.session.requestPermission, ({ params }) => {
     print("asked", params);
+    // Somebody else has to decide.
+    if (decide === "wait") return new Promise(() => {});
     const option = params.options.find((option) => option.kind === (decide ?? "allow_once"));
     return { outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" } };
   });
@@ -41,6 +54,10 @@ await app.connectWith(stream, async (context) => {
   await context.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} }).then((answer) => print("answer", { step: "initialize", answer }));
   for (const [step, given, name] of steps) {
     const params = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, fill(value)]));
+    if (step === "heard") {
+      await heard(given);
+      continue;
+    }
     try {
       const call = context.request(names[step], params);
       const answer = await call;

@@ -1,0 +1,56 @@
+//! Events that were written are read back as they were: all of every recording.
+
+use pollux_agent::acp::recorded;
+use pollux_agent::gemini::acp::Quirks;
+use pollux_agent::gemini::stream::whole;
+use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::model::Event;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The recordings of a kind, of all versions.
+fn files(kind: &str, ends: &str) -> Vec<PathBuf> {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
+    let versions = fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path().join(kind));
+    let folders = versions.filter(|folder| folder.is_dir());
+    let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
+    files.filter(|path| path.display().to_string().ends_with(ends)).collect()
+}
+
+/// How many events were the same.
+fn same(path: &Path, events: &[Event<'_>]) -> usize {
+    for event in events {
+        let json = serde_json::to_string(event).unwrap();
+        let read = Event::from_json(&json).map_err(|error| format!("{error}: {json}")).unwrap();
+        let again = serde_json::to_string(&read).unwrap();
+        assert_eq!(again, json, "{}", path.display());
+    }
+    events.len()
+}
+
+#[test]
+fn every_recorded_event_is_read_back_as_it_was_written() {
+    let mut seen = 0;
+    for path in files("acp", ".jsonl") {
+        let text = fs::read_to_string(&path).unwrap();
+        seen += same(&path, &recorded(&text, Arc::new(Quirks::default())));
+    }
+    for path in files("headless", ".stream.jsonl") {
+        let text = fs::read_to_string(&path).unwrap();
+        seen += same(&path, &whole(&text, None, Some(1), "it failed").0);
+    }
+    for path in files("sessions", "") {
+        let mut follow = Follow::new(path.clone());
+        seen += same(&path, &follow.poll());
+    }
+    assert!(seen > 1000, "{seen}");
+}
+
+#[test]
+fn what_is_no_event_is_an_error() {
+    for wrong in ["", "{}", "[]", r#"{"type":"flew","source":"acp"}"#, r#"{"type":"notice"}"#] {
+        assert!(Event::from_json(wrong).is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,238 @@
+//! A session that the daemon drives, joined by an editor: its history, then its events as they come. It goes on when the
+//! editor leaves.
+
+use super::steer::Steer;
+use crate::api::{LivePart, Messages, Models, Numbered, Recorded, Summary};
+use crate::client::{Client, escaped, follow};
+use anyhow::Context;
+use pollux_agent::acp::{Named, Opened, relay};
+use pollux_agent::model::{
+    Event, EventKind, Message, Mode, Outcome, Question, SessionStatus, StopReason, Usage,
+};
+use serde::Deserialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// How many events may wait. The editor is told at once; where there are more, it has not listened for long.
+const WAITING: usize = 4096;
+
+/// A session that the daemon drives.
+#[derive(Debug)]
+pub(super) struct Joined {
+    client: Client,
+    id: String,
+    opened: Opened,
+    events: mpsc::Receiver<Numbered>,
+    /// Open questions of before.
+    pub(super) asked: Vec<Question<'static>>,
+    /// True where it works on a prompt that is not ours.
+    pub(super) works: bool,
+    /// What was said before, as updates.
+    pub(super) history: Vec<Value>,
+    /// The messages of this turn that cost something.
+    usage: Vec<(String, Usage)>,
+    ended: Option<StopReason>,
+    _follows: JoinSet<()>,
+}
+
+/// The first frame, as far as it is of use here.
+#[derive(Deserialize)]
+struct Snapshot {
+    session: Summary,
+    messages: Vec<Recorded>,
+    before: Option<u64>,
+    live: crate::api::Live,
+}
+
+#[derive(Deserialize)]
+struct Events {
+    events: Vec<Numbered>,
+}
+
+/// The session with an id, if a daemon runs and drives it.
+pub(super) async fn live(client: &Client, id: &str) -> Option<Summary> {
+    let summary = client.session(id).await.ok()?;
+    let lives = summary.driver.is_some() && summary.status != SessionStatus::Exited;
+    let whole = summary.id == id || summary.agent_id.as_deref() == Some(id);
+    (lives && whole).then_some(summary)
+}
+
+impl Joined {
+    /// Joins a session. The editor calls it `name`.
+    pub(super) async fn open(client: Client, id: &str, name: &str) -> anyhow::Result<Self> {
+        let (tell, mut frames) = mpsc::channel::<Value>(WAITING);
+        let (own, session) = (client.clone(), id.to_owned());
+        let mut follows = JoinSet::new();
+        follows.spawn(async move {
+            let see = |frame: &Value| Ok(tell.try_send(frame.clone()).is_ok());
+            // When the daemon is gone, so is the session for us.
+            let _ended = follow(&own, &session, None, see).await;
+        });
+        let first = frames.recv().await.context("the daemon is gone")?;
+        let Snapshot { session, messages, before, live } = Snapshot::deserialize(first)?;
+        let mut history = past(&client, id, messages, before).await?;
+        history.extend(live.parts.iter().map(part));
+        let (tell, events) = mpsc::channel(WAITING);
+        follows.spawn(unpack(frames, tell));
+        let read = |open: &crate::api::OpenQuestion| serde_json::from_str(open.question.get()).ok();
+        let asked = session.questions.iter().filter(|open| open.sent.is_none());
+        let works = matches!(session.status, SessionStatus::Working | SessionStatus::Waiting);
+        Ok(Self {
+            asked: asked.filter_map(read).collect(),
+            opened: opened(&client, &session, name).await?,
+            id: session.id,
+            client,
+            events,
+            works,
+            history,
+            usage: Vec::new(),
+            ended: None,
+            _follows: follows,
+        })
+    }
+
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    pub(super) fn steer(&self) -> Steer {
+        Steer::Joined(self.client.clone(), self.id.clone())
+    }
+
+    /// The next event; none when the daemon is gone. What frames cut short is fetched.
+    pub(super) async fn next(&mut self) -> Option<Event<'static>> {
+        loop {
+            let numbered = self.events.recv().await?;
+            let whole = if numbered.cut.is_empty() {
+                None
+            } else {
+                whole(&self.client, &self.id, numbered.seq).await.ok()
+            };
+            let json = whole.as_deref().unwrap_or(numbered.event.get());
+            // A kind that a newer daemon knows is passed over.
+            let Ok(event) = Event::from_json(json) else { continue };
+            self.count(&event);
+            return Some(event);
+        }
+    }
+
+    fn count(&mut self, event: &Event<'_>) {
+        match &event.kind {
+            EventKind::TurnStarted { .. } => self.usage.clear(),
+            EventKind::TurnEnded { stop_reason, .. } => self.ended = Some(*stop_reason),
+            EventKind::MessageRecorded { message, .. } => {
+                let Some(usage) = message.usage else { return };
+                let id = message.id.to_string();
+                self.usage.retain(|(known, _)| *known != id);
+                self.usage.push((id, usage));
+            }
+            _ => {}
+        }
+    }
+
+    /// What came of the last turn.
+    pub(super) fn outcome(&mut self) -> Option<Outcome> {
+        let stop_reason = self.ended.take()?;
+        let mut usage = Usage::default();
+        self.usage.iter().for_each(|(_, of)| usage += *of);
+        Some(Outcome { usage, stop_reason: Some(stop_reason), ..Outcome::default() })
+    }
+}
+
+/// The events of frames, one by one.
+async fn unpack(mut frames: mpsc::Receiver<Value>, tell: mpsc::Sender<Numbered>) {
+    while let Some(frame) = frames.recv().await {
+        let Ok(Events { events }) = Events::deserialize(frame) else { continue };
+        for event in events {
+            if tell.send(event).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What was said before, whole.
+async fn past(
+    client: &Client,
+    id: &str,
+    messages: Vec<Recorded>,
+    mut before: Option<u64>,
+) -> anyhow::Result<Vec<Value>> {
+    let mut pages = vec![messages];
+    while let Some(place) = before {
+        let path = format!("/api/v1/sessions/{}/messages?limit=500&before={place}", escaped(id));
+        let page: Messages = client.get(&path).await?;
+        before = page.before;
+        pages.push(page.messages);
+    }
+    let mut all = Vec::new();
+    for recorded in pages.into_iter().rev().flatten() {
+        let message = if recorded.cut.is_empty() {
+            Message::from_json(recorded.message.get())
+        } else {
+            message(&whole(client, id, recorded.seq).await?)
+        };
+        all.extend(message);
+    }
+    Ok(relay::history(&all))
+}
+
+fn message(event: &str) -> serde_json::Result<Message<'static>> {
+    #[derive(Deserialize)]
+    struct With {
+        message: Message<'static>,
+    }
+    serde_json::from_str(event).map(|With { message }| message)
+}
+
+async fn whole(client: &Client, id: &str, seq: u64) -> anyhow::Result<String> {
+    let event: Box<serde_json::value::RawValue> =
+        client.get(&format!("/api/v1/sessions/{}/events/{seq}", escaped(id))).await?;
+    Ok(event.get().to_owned())
+}
+
+/// What has not become a message yet.
+fn part(part: &LivePart) -> Value {
+    let chunk = |kind: &str, text: &str| json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
+    match part {
+        LivePart::Prompt { text } => chunk("user_message_chunk", text),
+        LivePart::Text { text } => chunk("agent_message_chunk", text),
+        LivePart::Thinking { text } => chunk("agent_thought_chunk", text),
+        LivePart::Tool { id, name, input, status, .. } => json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": id,
+            "title": name,
+            "kind": "other",
+            "status": match status.as_deref() {
+                Some("success") => "completed",
+                Some(_) => "failed",
+                None => "in_progress",
+            },
+            "rawInput": input,
+        }),
+    }
+}
+
+/// What a session offers, in the protocol's words.
+async fn opened(client: &Client, session: &Summary, name: &str) -> anyhow::Result<Opened> {
+    let models: Models = client.get("/api/v1/models").await?;
+    let models: Vec<Named> =
+        models.models.into_iter().map(|model| Named { id: model.id, name: model.label }).collect();
+    let all = [Mode::Default, Mode::AutoEdit, Mode::Yolo, Mode::Plan];
+    let mode = |mode: Mode| json!({ "id": mode.upstream(), "name": mode.upstream() });
+    let original = json!({ "modes": {
+        "currentModeId": session.mode.upstream(),
+        "availableModes": all.map(mode),
+    } });
+    let named = |mode: Mode| Named { id: mode.upstream().into(), name: mode.upstream().into() };
+    Ok(Opened {
+        session_id: name.to_owned(),
+        modes: all.map(named).into(),
+        mode: Some(session.mode.upstream().to_owned()),
+        models,
+        model: session.model.clone(),
+        original: to_raw_value(&original)?,
+    })
+}

@@ -1,0 +1,113 @@
+//! What steers a session: the agent's own handle, or the daemon that drives it.
+
+use super::lines::Wrong;
+use crate::api::{Image, Kept};
+use crate::client::Client;
+use pollux_agent::acp::{Control, Prompt};
+use pollux_agent::model::{Failure, Mode, Phase};
+use pollux_agent::session::{Command, Done, Reply};
+use serde_json::Value;
+
+/// What steers a session.
+#[derive(Debug, Clone)]
+pub(super) enum Steer {
+    /// An agent of ours.
+    Own(Control),
+    /// A session of the daemon, by its id there.
+    Joined(Client, String),
+}
+
+/// Whether a prompt is worked on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is.
+    Now,
+    /// Somebody else's is: this one is to be sent again when that is over.
+    Later,
+}
+
+impl Steer {
+    pub(super) async fn prompt(&self, blocks: Vec<Value>) -> Result<Taken, Wrong> {
+        match self {
+            Self::Own(control) => match control.prompt(Prompt::of(blocks)).await {
+                Ok(()) => Ok(Taken::Now),
+                Err(failure) if failure.code == "busy" => Ok(Taken::Later),
+                Err(failure) => Err(failure.into()),
+            },
+            Self::Joined(client, id) => joined(client, id, &blocks).await,
+        }
+    }
+
+    pub(super) async fn cancel(&self) -> Result<(), Wrong> {
+        match self {
+            Self::Own(control) => Ok(control.cancel().await?),
+            Self::Joined(client, id) => told(client, id, Command::Interrupt).await,
+        }
+    }
+
+    pub(super) async fn answer(&self, question: &str, choice: &str) -> Result<(), Wrong> {
+        match self {
+            Self::Own(control) => Ok(control.answer(question, choice, None).await?),
+            Self::Joined(client, id) => {
+                let (question_id, choice) = (question.to_owned(), choice.to_owned());
+                let answer = Command::Answer { question_id, choice, reason: None, shown: None };
+                told(client, id, answer).await
+            }
+        }
+    }
+
+    pub(super) async fn set_mode(&self, mode: Mode) -> Result<(), Wrong> {
+        match self {
+            Self::Own(control) => Ok(control.set_mode(mode).await?),
+            Self::Joined(client, id) => {
+                told(client, id, Command::Mode { mode, seconds: None }).await
+            }
+        }
+    }
+
+    pub(super) async fn set_model(&self, model: &str) -> Result<(), Wrong> {
+        match self {
+            Self::Own(control) => Ok(control.set_model(model).await?),
+            Self::Joined(client, id) => {
+                told(client, id, Command::Model { model: model.to_owned() }).await
+            }
+        }
+    }
+}
+
+async fn told(client: &Client, id: &str, command: Command) -> Result<(), Wrong> {
+    client.command(id, command).await?;
+    Ok(())
+}
+
+/// A prompt for a session of the daemon. One that would wait there waits here: the editor hears when its own is worked on.
+async fn joined(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, Wrong> {
+    let (mut text, mut images) = (Vec::new(), Vec::new());
+    for block in blocks {
+        let word = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
+        match block["type"].as_str() {
+            Some("text") => text.push(word("text")),
+            Some("resource_link") => {
+                let uri = word("uri");
+                text.push(format!("@{}", uri.strip_prefix("file://").unwrap_or(&uri)));
+            }
+            Some("image") => {
+                let image = Image { media_type: word("mimeType"), data: word("data") };
+                let kept: Kept = client.post("/api/v1/images", &image).await?;
+                images.push(kept.name);
+            }
+            _ => {}
+        }
+    }
+    let text = text.join("\n\n");
+    if text.trim().is_empty() && images.is_empty() {
+        return Err(Failure::new(Phase::Start, "no_prompt", "there is no prompt").into());
+    }
+    let reply = client.command(id, Command::Prompt { text, images }).await?;
+    if let Reply::Done(Done::Queued { id: queued, .. }) = reply {
+        // It may have been begun by now; then that is our turn after all.
+        let taken_back = client.command(id, Command::Cancel { queued }).await;
+        return Ok(if taken_back.is_ok() { Taken::Later } else { Taken::Now });
+    }
+    Ok(Taken::Now)
+}

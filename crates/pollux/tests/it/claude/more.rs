@@ -1,0 +1,57 @@
+//! Older versions of the CLI, servers of `--mcp-config`, and pictures.
+
+use super::drive;
+use crate::run::Place;
+use pollux_e2e::{Cli, repository};
+use serde_json::{Value, json};
+use std::fs;
+
+#[test]
+fn older_versions_of_the_cli_edit_a_file_after_the_callback_has_allowed_it() {
+    let mut all = Cli::all().unwrap();
+    all.pop();
+    for cli in all {
+        let place = Place::new(&cli);
+        let plan =
+            json!({ "prompt": "edit the greeting", "decide": { "*": { "behavior": "allow" } } });
+        let heard = drive(&place, "edit", &plan);
+        assert_eq!(heard.at("asked").len(), 1, "{}: {:#?}", cli.version(), heard.0);
+        let result = heard.messages().into_iter().find(|it| it["type"] == "result").unwrap();
+        assert_eq!(result["result"], "Done. The greeting is braver now.", "{}", cli.version());
+        assert!(result["usage"]["output_tokens"].as_u64().unwrap() > 0, "{}", cli.version());
+        let file = fs::read_to_string(place.work().join("hello.txt")).unwrap();
+        assert!(file.contains("brave"), "{}: {file}", cli.version());
+    }
+}
+
+#[test]
+fn a_server_of_the_mcp_config_is_started_and_called() {
+    let Some(place) = Place::newest() else { return };
+    let script = "[[rule]]\nprompt = \"add\"\nreply = [{ call = \"mcp_calc_add\", args = { a = 2, b = 40 } }]\n\
+        [[rule]]\ntool = \"mcp_calc_add\"\nresult = \"42\"\nreply = \"It is 42.\"\n[[rule]]\ntool = \"mcp_calc_add\"\nreply = \"No sum.\"\n";
+    let server = repository().join("crates/pollux/tests/it/claude/server.mjs");
+    let plan = json!({
+        "prompt": "add two and forty",
+        "decide": { "*": { "behavior": "allow" } },
+        "options": { "mcpServers": { "calc": { "type": "stdio", "command": "node", "args": [server] } } },
+    });
+    let heard = drive(&place, script, &plan);
+    assert_eq!(heard.at("asked")[0]["name"], "mcp__calc__add", "{:#?}", heard.0);
+    let result = heard.messages().into_iter().find(|it| it["type"] == "result").unwrap();
+    assert_eq!(result["result"], "It is 42.", "{:#?}", heard.0);
+}
+
+#[test]
+fn a_picture_reaches_the_model() {
+    let Some(place) = Place::newest() else { return };
+    // One pixel.
+    let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": data } });
+    let script = "[[rule]]\nprompt = \"what is this\"\nreply = \"One pixel.\"\n";
+    let plan = json!({ "prompts": ["what is this?"], "image": image });
+    let heard = drive(&place, script, &plan);
+    let result = heard.messages().into_iter().find(|it| it["type"] == "result").unwrap();
+    assert_eq!(result["result"], "One pixel.", "{:#?}", heard.0);
+    let asked: Vec<Value> = place.turns();
+    assert!(asked.iter().any(|turn| turn.to_string().contains(data)), "{asked:#?}");
+}

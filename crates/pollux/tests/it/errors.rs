@@ -1,0 +1,110 @@
+//! Errors as a set: what failed, why, and what to do, as a person reads them one below the other.
+
+use super::user::User;
+use std::fmt::Write;
+use std::fs;
+
+/// Lines that do not need a daemon. `HOME` is the user's home.
+const ALONE: &[&str] = &[
+    "sessions show latest",
+    "sessions show no-such-session",
+    "sessions search nothing-like-that",
+    "sessions export latest --to somewhere",
+    "sessions follow no-such-session",
+    "sessions rescue no-such-session",
+    "translate --from session nothing.jsonl",
+    "translate --from screen nothing.txt",
+    "run hello",
+    "run --env WRONG hello",
+    "run --agent-path nothing hello",
+    "run --agent-command nothing-of-that-name hello",
+    "run --rules nothing.toml hello",
+    "run --resume no-such-session hello",
+    "capabilities --probe",
+    "demo",
+    "rehearse nothing.toml",
+    "rehearse wrong.toml",
+    "rehearse right.toml -- no-such-program",
+    "claude -p hello --json-schema {}",
+    "claude -p hello --permission-mode auto",
+    "claude -p hello --mcp-config nothing.json",
+    "claude -p hello --max-turns none",
+    "claude hello",
+    "acp",
+    "profiles show no-such-profile",
+    "profiles create ../outside",
+    "profiles validate wrong.md",
+    "profiles install nothing.md",
+    "profiles remove reviewer",
+    "hooks install --scope nowhere",
+    "serve --bind 0.0.0.0 --certificate nothing.pem --key nothing.pem",
+    "serve --behind-proxy nonsense",
+    "man --to wrong.toml/below",
+];
+
+/// Lines for a daemon that knows nothing yet.
+const WITH_DAEMON: &[&str] = &[
+    "show no-such-session",
+    "show latest",
+    "logs no-such-session",
+    "queue no-such-session",
+    "wait no-such-session",
+    "devices --revoke nobody",
+    "jobs show no-such-job",
+    "jobs cancel no-such-job",
+    "message nobody hello",
+    "handoff no-such-profile hello",
+    "launch no-such-profile",
+    "launch developer --cwd /no/such/directory",
+    "shutdown nobody",
+    "new --driver acp --resume no-such-session",
+    "sessions restore no-such-session",
+    "serve --port 0",
+];
+
+/// A user with no agent, and some files that are wrong.
+fn user() -> User {
+    let user = User::new();
+    let put = |name: &str, text: &str| fs::write(user.path().join(name), text).unwrap();
+    put("wrong.toml", "[[rule]]\nreply = 7\nprompts = 'x'\n");
+    put("right.toml", "[[rule]]\nreply = 'hello'\n");
+    put("wrong.md", "---\nname: [\n---\nbody\n");
+    user
+}
+
+fn told(user: &User, lines: &[&str]) -> String {
+    let mut all = String::new();
+    for line in lines {
+        let done = user.run(line);
+        assert_ne!(done.code, 0, "`pollux {line}` did what was asked: {}", done.out);
+        assert_ne!(done.code, 101, "`pollux {line}` panicked: {}", done.err);
+        writeln!(all, "$ pollux {line}\n{}→ {}\n", done.err, done.code).unwrap();
+    }
+    all
+}
+
+#[test]
+fn an_error_says_what_failed_and_why_and_what_to_do() {
+    insta::assert_snapshot!("errors_alone", told(&user(), ALONE));
+}
+
+#[test]
+fn an_error_of_the_daemon_says_the_same() {
+    let user = user();
+    let text = {
+        let _down = Down(&user);
+        let started = user.run("serve --detach --port 0");
+        assert_eq!(started.code, 0, "{}", started.err);
+        told(&user, WITH_DAEMON)
+    };
+    insta::assert_snapshot!("errors_of_the_daemon", text);
+}
+
+/// Ends the daemon, whatever comes.
+struct Down<'u>(&'u User);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        let _ended = self.0.run("serve down");
+    }
+}

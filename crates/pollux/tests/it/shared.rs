@@ -1,0 +1,267 @@
+//! A session of `pollux claude` or `pollux acp` while a daemon runs: seen there, answered in either place, and the first
+//! answer wins. And sessions of the daemon, joined by an editor.
+
+use super::daemon::house::House;
+use super::run::program;
+use pollux_e2e::{Cli, Stage, package, repository, wait_for};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// The CLI against a script, a daemon, and a place where programs find both.
+struct Scene {
+    stage: Stage,
+    house: House,
+    place: TempDir,
+}
+
+impl Scene {
+    async fn new(script: &str) -> Self {
+        let stage = Stage::with(&Cli::install("0.61.0").unwrap(), script).await.unwrap();
+        let house = House::on(&stage).await;
+        let place = tempfile::tempdir().unwrap();
+        let data = place.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        // Where a program of the user looks for the daemon.
+        std::os::unix::fs::symlink(house.directory.path(), data.join("pollux")).unwrap();
+        std::os::unix::fs::symlink(program(), place.path().join("pollux-claude")).unwrap();
+        Self { stage, house, place }
+    }
+
+    /// A program of Node's beside the daemon.
+    #[expect(clippy::disallowed_methods, reason = "it is waited for, and killed on drop")]
+    fn node(&self, file: &str, args: &[&str]) -> Running {
+        let mut command = Command::new("node");
+        command.arg(repository().join("crates/pollux/tests/it").join(file)).args(args);
+        command.current_dir(self.stage.workspace()).envs(self.stage.env());
+        command.env("GEMINI_CLI_PATH", self.stage.cli().program());
+        command.env("XDG_DATA_HOME", self.place.path().join("data"));
+        command.env("XDG_CACHE_HOME", self.place.path().join("cache"));
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(command.kill_on_drop(true).spawn().unwrap())
+    }
+
+    /// A program made for Claude's SDK.
+    fn claude(&self, plan: &Value) -> Running {
+        let sdk = super::claude::sdk().join("@anthropic-ai/claude-agent-sdk/sdk.mjs");
+        let exe = self.place.path().join("pollux-claude");
+        self.node("claude/drive.mjs", &[text(&sdk), text(&exe), &plan.to_string()])
+    }
+
+    /// An editor.
+    fn editor(&self, plan: &Value) -> Running {
+        let sdk = package("acp-sdk", "@agentclientprotocol/sdk", super::editor::SDK).unwrap();
+        let sdk = sdk.join("node_modules/@agentclientprotocol/sdk/dist/v1/unstable/acp.js");
+        let (plan, program) = (plan.to_string(), program());
+        self.node("editor/client.mjs", &[text(&sdk), &plan, &program, "acp"])
+    }
+
+    /// The question that nobody has answered, when there is one.
+    async fn question(&self) -> Value {
+        wait_for("a question", LIMIT, async || {
+            let all = self.house.get("/api/v1/questions").await["questions"].clone();
+            let open = all.as_array().unwrap().iter().find(|it| it["sent"].is_null()).cloned();
+            open.ok_or("none yet")
+        })
+        .await
+    }
+
+    /// Answers a question from another device.
+    async fn answer(&self, open: &Value, effect: &str) {
+        let options = open["question"]["options"].as_array().unwrap();
+        let option = options.iter().find(|option| option["effect"] == effect).unwrap();
+        let answer = json!({ "type": "answer", "question_id": open["question"]["id"],
+            "choice": option["id"], "shown": open["shown"] });
+        let session = open["session_id"].as_str().unwrap();
+        let (status, reply) = self.house.command(session, "from afar", answer).await;
+        assert_eq!((status, &reply["reply"]["done"]["yours"]), (200, &json!(true)), "{reply}");
+    }
+
+    async fn session(&self, fits: impl Fn(&Value) -> bool) -> Value {
+        wait_for("the session", LIMIT, async || {
+            let all = self.house.get("/api/v1/sessions").await["sessions"].clone();
+            let found = all.as_array().unwrap().iter().find(|it| fits(it)).cloned();
+            found.ok_or(all)
+        })
+        .await
+    }
+
+    async fn kinds(&self, session: &str) -> Vec<String> {
+        let page = self.house.get(&format!("/api/v1/sessions/{session}/events?limit=500")).await;
+        let events = page["events"].as_array().unwrap().iter();
+        events.map(|event| event["event"]["type"].as_str().unwrap().to_owned()).collect()
+    }
+
+    async fn close(self) {
+        self.house.close().await;
+        self.stage.close().await;
+    }
+}
+
+struct Running(Child);
+
+impl Running {
+    /// What it printed, when it is over.
+    async fn heard(self) -> Vec<Value> {
+        let ran = tokio::time::timeout(LIMIT, self.0.wait_with_output()).await;
+        let ran = ran.expect("it comes to its end").unwrap();
+        let printed = String::from_utf8(ran.stdout).unwrap();
+        let lines: Vec<Value> =
+            printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(!lines.is_empty(), "{}", String::from_utf8_lossy(&ran.stderr));
+        lines
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn at<'h>(heard: &'h [Value], at: &str) -> Vec<&'h Value> {
+    heard.iter().filter(|line| line["at"] == at).collect()
+}
+
+fn result(heard: &[Value]) -> &Value {
+    let messages = heard.iter().map(|line| &line["message"]);
+    messages.into_iter().find(|message| message["type"] == "result").unwrap()
+}
+
+fn made(scene: &Scene) -> PathBuf {
+    scene.stage.workspace().join("approved.txt")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_from_a_phone_wins_while_the_callback_of_an_sdk_still_waits() {
+    let scene = Scene::new("approval").await;
+    let plan = json!({ "prompt": "touch a file", "decide": { "*": { "behavior": "wait" } } });
+    let program = scene.claude(&plan);
+    let open = scene.question().await;
+    let session = open["session_id"].as_str().unwrap().to_owned();
+    let prompt = json!({ "type": "prompt", "text": "and now something else" });
+    let (status, refused) = scene.house.command(&session, "no", prompt).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("driven_elsewhere")));
+    scene.answer(&open, "allow_once").await;
+    let heard = program.heard().await;
+    assert_eq!((at(&heard, "asked").len(), at(&heard, "withdrawn").len()), (1, 1), "{heard:#?}");
+    assert_eq!(result(&heard)["result"], "Done, or not.");
+    assert!(made(&scene).exists());
+    let summary = scene.session(|it| it["id"] == *session && it["status"] == "exited").await;
+    assert_eq!(summary["questions"], json!([]));
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_from_a_phone_is_a_denial_for_the_sdk_too() {
+    let scene = Scene::new("approval").await;
+    let plan = json!({ "prompt": "touch a file", "decide": { "*": { "behavior": "wait" } } });
+    let program = scene.claude(&plan);
+    let open = scene.question().await;
+    scene.answer(&open, "reject_once").await;
+    let heard = program.heard().await;
+    let denials = &result(&heard)["permission_denials"];
+    assert_eq!(denials[0]["tool_input"]["command"], "touch approved.txt", "{heard:#?}");
+    assert!(!made(&scene).exists());
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_callback_of_an_sdk_answers_is_seen_on_the_phone() {
+    let scene = Scene::new("approval").await;
+    let plan = json!({ "prompt": "touch a file", "decide": { "*": { "behavior": "allow" } } });
+    let heard = scene.claude(&plan).heard().await;
+    assert_eq!(result(&heard)["result"], "Done, or not.");
+    let summary = scene.session(|it| it["driver"] == "acp" && it["status"] == "exited").await;
+    let kinds = scene.kinds(summary["id"].as_str().unwrap()).await;
+    for kind in
+        ["turn_started", "asked", "answered", "tool_ended", "message_recorded", "turn_ended"]
+    {
+        assert!(kinds.iter().any(|it| it == kind), "{kind}: {kinds:?}");
+    }
+    assert_eq!(summary["title"], "touch a file");
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_editor_is_answered_by_a_phone_and_hears_what_the_phone_asks() {
+    let scene = Scene::new("approval").await;
+    let cwd = scene.stage.workspace();
+    let words = |text: &str| json!([{ "type": "text", "text": text }]);
+    let steps = json!([
+        ["new", { "cwd": cwd, "mcpServers": [] }, "s"],
+        ["prompt", { "sessionId": "$s", "prompt": words("touch a file") }],
+        ["heard", { "kind": "user_message_chunk", "text": "touch" }],
+        ["prompt", { "sessionId": "$s", "prompt": words("touch it again") }],
+    ]);
+    let editor = scene.editor(&json!({ "steps": steps, "decide": "wait" }));
+    let open = scene.question().await;
+    let session = open["session_id"].as_str().unwrap().to_owned();
+    scene.answer(&open, "allow_once").await;
+    scene.session(|it| it["id"] == *session && it["status"] == "idle").await;
+    // The phone asks too; meanwhile the editor's next prompt waits for its turn.
+    let prompt = json!({ "type": "prompt", "text": "touch from the phone" });
+    assert_eq!(scene.house.command(&session, "p2", prompt).await.0, 200);
+    for id in ["a2", "a3"] {
+        let open = scene.question().await;
+        let once = json!({ "type": "answer", "question_id": open["question"]["id"],
+            "choice": open["question"]["options"].as_array().unwrap().iter()
+                .find(|it| it["effect"] == "allow_once").unwrap()["id"] });
+        assert_eq!(scene.house.command(&session, id, once).await.0, 200);
+    }
+    let heard = editor.heard().await;
+    let stops: Vec<&Value> =
+        at(&heard, "answer").into_iter().filter(|it| it["step"] == "prompt").collect();
+    assert_eq!(stops.len(), 2, "{heard:#?}");
+    assert!(stops.iter().all(|it| it["answer"]["stopReason"] == "end_turn"), "{stops:#?}");
+    assert!(made(&scene).exists());
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_in_a_terminal_goes_on_in_an_editor() {
+    let scene = Scene::new("terminal").await;
+    let cwd = scene.stage.workspace();
+    let id = scene
+        .house
+        .begin(json!({ "cwd": cwd, "driver": "terminal", "prompt": "talk to me" }))
+        .await;
+    let talked = scene
+        .session(|it| {
+            it["id"] == *id && it["status"] == "idle" && it["messages"].as_u64() > Some(1)
+        })
+        .await;
+    let own = talked["agent_id"].as_str().unwrap();
+    let words = |text: &str| json!([{ "type": "text", "text": text }]);
+    let steps = json!([
+        ["list", { "cwd": cwd }],
+        ["load", { "cwd": cwd, "sessionId": own, "mcpServers": [] }, "s"],
+        ["prompt", { "sessionId": "$s", "prompt": words("run a command") }],
+        ["close", { "sessionId": "$s" }],
+    ]);
+    let heard = scene.editor(&json!({ "steps": steps })).heard().await;
+    let answer = |step: &str| {
+        &at(&heard, "answer").into_iter().find(|it| it["step"] == step).unwrap()["answer"]
+    };
+    let listed = answer("list")["sessions"].as_array().unwrap();
+    assert!(listed.iter().any(|it| it["sessionId"] == own), "{listed:#?}");
+    let updates: Vec<&Value> = at(&heard, "update").into_iter().map(|it| &it["update"]).collect();
+    let said = |kind: &str| -> String {
+        let of = updates.iter().filter(|it| it["sessionUpdate"] == kind);
+        of.filter_map(|it| it["content"]["text"].as_str()).collect()
+    };
+    assert!(said("user_message_chunk").contains("talk to me"), "{updates:#?}");
+    assert!(said("agent_message_chunk").contains("and another one."), "{updates:#?}");
+    assert_eq!(at(&heard, "asked").len(), 1, "{heard:#?}");
+    assert_eq!(answer("prompt")["stopReason"], "end_turn", "{heard:#?}");
+    assert!(said("agent_message_chunk").ends_with("Done, or not."), "{updates:#?}");
+    let after = scene.house.get(&format!("/api/v1/sessions/{id}")).await;
+    assert_eq!(after["status"], "idle", "the session outlives the editor");
+    let (status, _) = scene.house.command(&id, "end", json!({ "type": "stop" })).await;
+    assert_eq!(status, 200);
+    scene.session(|it| it["id"] == *id && it["status"] == "exited").await;
+    scene.close().await;
+}
