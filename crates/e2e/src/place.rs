@@ -39,7 +39,7 @@ pub fn daemon_kills() -> usize {
 
 /// How many letters a storm has: a few, or as many as `POLLUX_STORM` says.
 pub fn storm() -> usize {
-    env::var("POLLUX_STORM").ok().and_then(|number| number.parse().ok()).unwrap_or(12)
+    env::var("POLLUX_STORM").ok().and_then(|number| number.parse().ok()).unwrap_or(10)
 }
 
 /// How often a session is gone on with: twice, or as often as `POLLUX_CYCLES` says.

@@ -12,14 +12,15 @@ use tempfile::TempDir;
 
 /// In this version a session need not wait for the next minute to be gone on with.
 const VERSION: &str = "0.34.0";
+/// With more letters than these there are more agents, and new ones for those that were killed.
+const FEW: usize = 10;
 const LONGEST: Duration = Duration::from_mins(3);
 
 const SCRIPT: &str = "
     [[rule]]
     prompt = 'spread the work'
     reply = [
-      { call = 'assign', args = { agent_profile = 'developer', message = 'be ready: A' } },
-      { call = 'assign', args = { agent_profile = 'developer', message = 'be ready: B' } },
+      { call = 'assign', args = { agent_profile = 'developer', message = 'be ready' } },
     ]
     [[rule]]
     tool = 'assign'
@@ -51,9 +52,9 @@ impl Storm {
         let lead = json!({ "profile": "supervisor", "prompt": "spread the work", "cwd": stage.workspace() });
         daemon.post("/api/v1/team/launch", &lead).await.unwrap();
         let storm = Self { stage, data, daemon: Some(daemon), sent: Vec::new() };
-        wait_for("a lead with two workers", LONGEST, async || {
+        wait_for("a lead with a worker", LONGEST, async || {
             let agents = storm.living().await;
-            if agents.len() == 3 { Ok(()) } else { Err(agents) }
+            if agents.len() == 2 { Ok(()) } else { Err(agents) }
         })
         .await;
         storm
@@ -160,14 +161,18 @@ fn children(daemon: u32) -> Vec<rustix::process::Pid> {
 async fn in_a_storm_every_letter_is_delivered_once_or_is_dead() {
     let letters = storm();
     let mut storm = Storm::brew().await;
+    let long = letters > FEW;
+    for _ in 0..if long { 2 } else { 0 } {
+        storm.launch().await;
+    }
     for number in 0..letters {
         storm.write(number).await;
         // A moment, so that they meet agents in every state.
         tokio::time::sleep(Duration::from_millis(rand::rng().random_range(0..400))).await;
-        match number % 12 {
-            4 => storm.kill_agent(),
-            5 if letters > 12 => storm.launch().await,
-            8 => storm.kill_daemon().await,
+        match number % FEW {
+            3 => storm.kill_agent(),
+            4 if long => storm.launch().await,
+            6 => storm.kill_daemon().await,
             _ => {}
         }
     }
