@@ -1,13 +1,12 @@
 //! What a tool call is about: concluded, and each fact with the place that it was concluded from.
 
 use super::Text;
-use super::read::plain;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use similar::TextDiff;
 
 /// What a call is about, concluded from the tool's name, its arguments and its result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Meaning {
@@ -16,7 +15,7 @@ pub enum Meaning {
         /// The command line.
         command: String,
         /// What it printed, without what the agent wraps around it.
-        #[serde(default, deserialize_with = "plain", skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Text<'static>>,
         /// Its exit code.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,8 @@
 //! Events and messages, read back from the JSON that they were written as. What is written again is the same.
 
 use super::{
-    Agent, Answer, At, Block, Content, Derived, Event, EventKind, Failure, ImageSource, Input,
-    Level, Meaning, Message, Part, Phase, Question, ResultContent, Rewrite, Role, Scope,
+    Agent, Answer, At, Block, Change, Content, Derived, Event, EventKind, Failure, ImageSource,
+    Input, Level, Meaning, Message, Part, Phase, Question, ResultContent, Rewrite, Role, Scope,
     SessionChange, Source, Status, StopReason, Text, Usage,
 };
 use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
@@ -34,7 +34,7 @@ impl Event<'static> {
             at: Option<At>,
         }
         let Around { source, derived, at } = serde_json::from_str(json)?;
-        let kind = tagged::<Kind<'static>>(json)?.into();
+        let kind = tagged::<Kind<'static>>(json, Tag::Type)?.into();
         Ok(Self { kind, source, derived: derived.as_deref().map(known), at })
     }
 }
@@ -46,22 +46,33 @@ impl Message<'static> {
     }
 }
 
-/// Reads an enum whose `type` says which variant it is. Serde would keep a copy of all values meanwhile, in which texts are
-/// no longer as they were written; so the variant is looked up first.
-fn tagged<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+/// The field that says which variant it is.
+#[derive(Clone, Copy)]
+enum Tag {
+    Type,
+    Kind,
+}
+
+/// Reads an enum one of whose fields says which variant it is. Serde would keep a copy of all values meanwhile, in which texts
+/// are no longer as they were written; so the variant is looked up first.
+fn tagged<T: DeserializeOwned>(json: &str, tag: Tag) -> serde_json::Result<T> {
     #[derive(Deserialize)]
-    struct Tag<'a> {
-        #[serde(rename = "type", borrow)]
-        name: Cow<'a, str>,
+    struct Tags {
+        r#type: Option<Box<RawValue>>,
+        kind: Option<Box<RawValue>>,
     }
-    let Tag { name } = serde_json::from_str(json)?;
-    let name = serde_json::to_string(&name)?;
+    let tags: Tags = serde_json::from_str(json)?;
+    let name = match tag {
+        Tag::Type => tags.r#type,
+        Tag::Kind => tags.kind,
+    };
+    let name = name.map_or_else(|| "\"\"".to_owned(), |name| name.get().to_owned());
     serde_json::from_str(&format!("{{{name}:{json}}}"))
 }
 
 fn each<T: DeserializeOwned>(raw: &RawValue) -> serde_json::Result<Vec<T>> {
     let all: Vec<&RawValue> = serde_json::from_str(raw.get())?;
-    all.into_iter().map(|one| tagged(one.get())).collect()
+    all.into_iter().map(|one| tagged(one.get(), Tag::Type)).collect()
 }
 
 /// The kinds of events, each under its own name.
@@ -231,7 +242,7 @@ fn block(piece: Piece<'static>) -> serde_json::Result<Block<'static>> {
             Block::ToolResult { tool_use_id, content: content.0, is_error, status }
         }
         Piece::Image { source } => Block::Image {
-            source: match tagged(source.get())? {
+            source: match tagged(source.get(), Tag::Type)? {
                 Picture::Base64 { media_type, data } => ImageSource::Base64 { media_type, data },
                 Picture::Url { url } => ImageSource::Url { url },
             },
@@ -341,11 +352,46 @@ impl<'de> Deserialize<'de> for Derived {
     }
 }
 
-/// A text inside of a value that serde keeps a copy of.
-pub(super) fn plain<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Text<'static>>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.map(Text::from))
+/// What a call is about, each under its own name.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum About {
+    Command {
+        command: String,
+        output: Option<Text<'static>>,
+        exit_code: Option<i32>,
+        derived: Derived,
+    },
+    Mutation {
+        path: String,
+        change: Option<Change>,
+        diff: Option<String>,
+        derived: Derived,
+    },
+    Card {
+        title: String,
+        derived: Derived,
+    },
+    Diff {
+        diff: String,
+        derived: Derived,
+    },
+}
+
+impl<'de> Deserialize<'de> for Meaning {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(match tagged(raw.get(), Tag::Kind).map_err(D::Error::custom)? {
+            About::Command { command, output, exit_code, derived } => {
+                Self::Command { command, output, exit_code, derived }
+            }
+            About::Mutation { path, change, diff, derived } => {
+                Self::Mutation { path, change, diff, derived }
+            }
+            About::Card { title, derived } => Self::Card { title, derived },
+            About::Diff { diff, derived } => Self::Diff { diff, derived },
+        })
+    }
 }
 
 /// A failure, as it is read.

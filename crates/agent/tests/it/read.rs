@@ -49,6 +49,17 @@ fn every_recorded_event_is_read_back_as_it_was_written() {
 }
 
 #[test]
+fn texts_are_kept_as_they_were_written_half_letters_too() {
+    for json in [
+        r#"{"type":"text_grew","part":"text","text":"a\ud83d \/ \u0041","source":"acp"}"#,
+        r#"{"type":"tool_ended","id":"1","status":"success","changed":false,"meaning":{"kind":"command","command":"ls","output":"\ud83d\/","exit_code":0,"derived":{"output":"x"}},"source":"stream"}"#,
+    ] {
+        let read = Event::from_json(json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    }
+}
+
+#[test]
 fn what_is_no_event_is_an_error() {
     for wrong in ["", "{}", "[]", r#"{"type":"flew","source":"acp"}"#, r#"{"type":"notice"}"#] {
         assert!(Event::from_json(wrong).is_err(), "{wrong}");
