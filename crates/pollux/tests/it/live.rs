@@ -105,7 +105,11 @@ async fn a_session_goes_on_in_a_terminal_and_no_later_start_deletes_it() {
     std::fs::rename(made, &file).unwrap();
     let (code, id, stderr) = pollux(&stage, &tmux, &["new", "--resume", "latest"]).await;
     assert_eq!(code, Some(0), "{stderr}");
-    assert_eq!(sessions(&stage), [file.clone()], "no stub is left for which it would be deleted");
+    assert_eq!(
+        sessions(&stage),
+        std::slice::from_ref(&file),
+        "no stub is left for which it would be deleted"
+    );
     let (code, said, stderr) =
         pollux(&stage, &tmux, &["send", id.trim(), "hello again", "-w"]).await;
     assert_eq!((code, said.trim()), (Some(0), "Hello from the scripted model."), "{stderr}");
