@@ -347,7 +347,7 @@ fn a_prompt_in_doubt_that_nothing_is_heard_of_is_left_to_the_driver() {
         let mut session = in_doubt("one");
         session.event(&is_idle(), at(1));
         let verdict = session.command(&request("go", Command::Continue), at(2));
-        assert_eq!(orders(&verdict.effects), [again.clone()]);
+        assert_eq!(orders(&verdict.effects), std::slice::from_ref(&again));
         assert!(session.event(&is_idle(), at(3)).is_empty(), "the driver has yet to answer");
         session
     };
@@ -363,7 +363,7 @@ fn a_prompt_in_doubt_that_nothing_is_heard_of_is_left_to_the_driver() {
     let mut failed = given();
     failed.failed(&again, "somebody is typing", at(4));
     let verdict = failed.command(&request("again", Command::Continue), at(5));
-    assert_eq!(orders(&verdict.effects), [again.clone()], "the doubt stays");
+    assert_eq!(orders(&verdict.effects), std::slice::from_ref(&again), "the doubt stays");
 
     let mut taken = given();
     taken.event(&said("one"), at(4));
