@@ -87,6 +87,7 @@ pub(super) async fn run(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Whose {
     /// A schedule; without it, all.
     of: Option<String>,

@@ -142,6 +142,7 @@ pub(super) async fn give(
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Last {
     /// At most so many, and never more than 500.
     limit: Option<usize>,
