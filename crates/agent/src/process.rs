@@ -303,7 +303,12 @@ mod tests {
         let mut number = String::new();
         child.stdout().unwrap().read_to_string(&mut number).await.unwrap();
         child.wait().await.unwrap();
-        assert!(runs(number.trim()));
+        let begun = async {
+            while !runs(number.trim()) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), begun).await.expect("the sleeper is there");
         child.close().await;
         let gone = async {
             while runs(number.trim()) {

@@ -7,6 +7,7 @@ use rand::RngExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What a client has handled, as a client would keep it.
 #[derive(Default)]
@@ -58,6 +59,9 @@ async fn join(house: &House, id: &str, seen: &mut Seen) -> Socket {
     socket
 }
 
+/// How long a client waits for a word.
+const QUIET: Duration = Duration::from_millis(500);
+
 /// Joins, handles some frames, and is gone without a word; until all was seen, and once more at least.
 async fn come_and_go(house: &House, id: &str, last: &AtomicU64) -> Seen {
     let mut seen = Seen::default();
@@ -67,7 +71,9 @@ async fn come_and_go(house: &House, id: &str, last: &AtomicU64) -> Seen {
         let mut socket = join(house, id, &mut seen).await;
         let frames = rand::rng().random_range(1..12);
         for _ in 0..frames {
-            seen.take(&socket.next().await);
+            // Whoever hears nothing leaves too: the next to speak would be the heartbeat.
+            let Ok(frame) = tokio::time::timeout(QUIET, socket.next()).await else { break };
+            seen.take(&frame);
             if done(&seen) && (seen.resumed > 0 || !is_back) {
                 break;
             }
