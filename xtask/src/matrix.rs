@@ -78,7 +78,7 @@ fn first_difference(printed: &str, test: &str) -> String {
     lines.find(differs).unwrap_or("see the output of the test").trim().to_owned()
 }
 
-/// What `docs/compatibility.md` says. A test looks that it has every pinned version.
+/// What `docs/compatibility.md` says.
 fn page(rows: &[(String, BTreeMap<&'static str, Cell>)]) -> anyhow::Result<String> {
     let day = shell::capture_with("date -u +%Y-%m-%d", &[])?;
     let mut out = format!(
