@@ -141,7 +141,7 @@ describe("speed", () => {
     const cdp = await context.newCDPSession(page);
     await cdp.send("Performance.enable");
     await page.goto(`${address}/#/s/s1`);
-    await page.getByText("An hour").first().waitFor();
+    await page.getByText("An hour").filter({ visible: true }).first().waitFor();
     // 50 chunks a second for an hour are 180,000; a turn of half a minute has 1,500 of them, two calls and a message.
     const turn = async (number: number) => {
       const id = `t${number}`;
