@@ -1,10 +1,9 @@
 //! Workers on the other drivers: in a terminal, where a person can watch, and headless.
 
 use super::house::{NEWEST, Team};
+use super::work::EXACT;
 use pollux_e2e::Cli;
 use serde_json::{Value, json};
-
-const EXACT: &str = "def greet(name):\n    return f\"Hello, {name}!\"\n\n\n> a quote\n✦ a star\n * YOLO mode, 2 MCP servers";
 
 fn script() -> String {
     format!(

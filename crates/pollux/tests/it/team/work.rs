@@ -5,7 +5,7 @@ use pollux_e2e::Cli;
 use serde_json::json;
 
 /// What a screen would have spoilt: indentation, blank lines, quotes, marks that look like the CLI's own.
-const EXACT: &str = "def greet(name):\n    return f\"Hello, {name}!\"\n\n\n> a quote\n✦ a star\n * YOLO mode, 2 MCP servers";
+pub(super) const EXACT: &str = "def greet(name):\n    return f\"Hello, {name}!\"\n\n\n> a quote\n✦ a star\n * YOLO mode, 2 MCP servers";
 
 fn exact_script() -> String {
     format!(
