@@ -30,7 +30,7 @@ pub(crate) enum Bench {
     Dropin,
     /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
     Headless,
-    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody; the terminal's emulator
+    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody
     Hook,
     /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
     Rehearsal,

@@ -1,4 +1,4 @@
-//! How fast bytes are drawn, and how fast a screen is read. Used by `cargo xtask bench hook`; prints one JSON object.
+//! How fast bytes are drawn, and how fast a screen is read. Used by `cargo xtask bench terminal`; prints one JSON object.
 #![expect(clippy::print_stdout, reason = "the figures are what was asked for")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 

@@ -182,17 +182,21 @@ fn starts(figures: &mut Figures, work: &Path) -> anyhow::Result<()> {
         Ok(time.as_secs_f64())
     };
     let over_claude = || -> anyhow::Result<f64> {
+        // As Claude's SDKs start it.
         let flags = [
             "claude",
-            "-p",
-            "hello",
+            "--input-format",
+            "stream-json",
             "--output-format",
             "stream-json",
+            "--verbose",
             "--include-partial-messages",
         ];
         let command = std::iter::once(pollux.as_str()).chain(flags).map(str::to_owned).collect();
         let since = Instant::now();
         let mut running = Program { command, env: &env, work }.start()?;
+        let message = json!({ "role": "user", "content": "hello" });
+        running.send(&json!({ "type": "user", "message": message }))?;
         running.until("text_delta")?;
         let time = since.elapsed();
         running.end()?;

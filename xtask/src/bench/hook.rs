@@ -1,5 +1,5 @@
 //! What a hook costs the CLI, which waits for it at every tool: `pollux hook` beside a bridge of bash and curl that does the
-//! same, with somebody listening and with nobody. And how fast a terminal is drawn and read.
+//! same, with somebody listening and with nobody.
 #![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
 use super::table::Figures;
@@ -34,27 +34,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     shell::run("cargo build --quiet --release --package pollux")?;
     let mut figures = Figures::default();
     hook(&mut figures)?;
-    emulator(&mut figures)?;
     figures.finish()
 }
 
-/// How fast bytes of a real session are drawn.
-pub(crate) fn emulator(figures: &mut Figures) -> anyhow::Result<()> {
-    let recording = shell::root().join("recordings/0.61.0/tui/approval-stream.100x30.raw");
-    let line = "cargo run --quiet --release --package pollux-agent --example emulator";
-    let printed = shell::capture_with(&format!("{line} {}", recording.display()), &[])?;
-    let told: Value = serde_json::from_str(&printed)?;
-    let speed = told["megabytes_per_second"].as_f64().context("it tells a speed")?;
-    figures.at_least("bytes of a real session, drawn", speed, 50.0, " MB/s");
-    figures.tell(
-        "one screen, read",
-        &format!("{:.0} µs", told["reading_us"].as_f64().unwrap_or_default()),
-    );
-    Ok(())
-}
-
 /// The two, in turns, so that both meet the same machine.
-pub(crate) fn hook(figures: &mut Figures) -> anyhow::Result<()> {
+fn hook(figures: &mut Figures) -> anyhow::Result<()> {
     let work = target().join("bench/hook");
     fs::create_dir_all(&work)?;
     let bridge = work.join("bridge.sh");

@@ -9,8 +9,9 @@ use anyhow::{Context, anyhow, ensure};
 use pollux_agent::gemini::cli::{Cli as Agent, Version};
 use pollux_agent::gemini::terminal::{Found, Live, Start, all};
 use pollux_agent::model::{EventKind, Failure, SessionStatus};
-use pollux_agent::terminal::{Emulator, Pane, Server, Size, Socket, Window};
+use pollux_agent::terminal::{Pane, Server, Size, Socket, Window};
 use pollux_e2e::{Cli, PINNED, Stage};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,8 +26,6 @@ const STARTS: usize = 4;
 /// How many terminals idle, and for how long they are watched.
 const IDLE: usize = 100;
 const IDLING: Duration = Duration::from_secs(20);
-/// How much is drawn.
-const DRAWN: usize = 64 << 20;
 
 /// A screen that is idle, and changes its title with every line that it is given.
 const TITLES: &str = "printf '────────────────────\\n\\n >   Type your message or @path/to/file\\n\\033]0;◇  Ready (x)\\007'; \
@@ -275,27 +274,18 @@ async fn bare_start(host: &Host, stage: &Stage) -> anyhow::Result<Duration> {
     Ok(time)
 }
 
-/// Recorded screens with their colours, one after the other.
+/// How fast bytes of a real session are drawn.
 fn emulator(figures: &mut Figures) -> anyhow::Result<()> {
-    let recorded = pollux_e2e::repository().join("recordings/0.61.0/tui");
-    let mut stream = Vec::new();
-    let mut files: Vec<_> = fs::read_dir(recorded)?.flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    for file in files.iter().filter(|file| file.to_string_lossy().ends_with("120x40.ansi")) {
-        let text = fs::read_to_string(file)?.replace('\n', "\r\n");
-        stream.extend(format!("\x1b[H\x1b[2J{text}").into_bytes());
-    }
-    ensure!(!stream.is_empty(), "there are no recordings");
-    let mut emulator = Emulator::new(SIZE);
-    let since = Instant::now();
-    let mut drawn = 0;
-    while drawn < DRAWN {
-        stream.chunks(4096).for_each(|chunk| emulator.feed(chunk));
-        drawn += stream.len();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-    let rate = drawn as f64 / 1e6 / since.elapsed().as_secs_f64();
-    figures.at_least("emulator, recorded screens", rate, 50.0, " MB/s");
+    let recording = shell::root().join("recordings/0.61.0/tui/approval-stream.100x30.raw");
+    let line = "cargo run --quiet --release --package pollux-agent --example emulator";
+    let printed = shell::capture_with(&format!("{line} {}", recording.display()), &[])?;
+    let told: Value = serde_json::from_str(&printed)?;
+    let speed = told["megabytes_per_second"].as_f64().context("it tells a speed")?;
+    figures.at_least("bytes of a real session, drawn", speed, 50.0, " MB/s");
+    figures.tell(
+        "one screen, read",
+        &format!("{:.0} µs", told["reading_us"].as_f64().unwrap_or_default()),
+    );
     Ok(())
 }
 

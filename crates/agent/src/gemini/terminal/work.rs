@@ -26,6 +26,9 @@ const DRAWING: Duration = Duration::from_millis(25);
 /// A screen that stands for so long is no half-drawn picture.
 const SETTLED: Duration = Duration::from_millis(150);
 
+/// The same for the first input box: nothing was typed yet that a look too early could spoil.
+const READY: Duration = Duration::from_millis(100);
+
 /// How an agent begins.
 pub(super) struct Begun {
     pub(super) key: String,
@@ -165,7 +168,7 @@ impl Work {
             Woke::News(news) => self.news(*news).await,
             Woke::Drawn => {
                 self.drawing = None;
-                self.settles = Some(Instant::now() + SETTLED);
+                self.settles = Some(Instant::now() + self.stands());
                 self.look(false).await;
             }
             Woke::Settled => {
@@ -261,13 +264,18 @@ impl Work {
         Ok(())
     }
 
+    /// How long a screen must stand to be believed.
+    fn stands(&self) -> Duration {
+        if self.fusion.status() == SessionStatus::Starting { READY } else { SETTLED }
+    }
+
     /// Reads the screen.
     async fn look(&mut self, settled: bool) {
         self.reading = read(&self.emulator.screen());
         let idle = self.reading.status == Some(SessionStatus::Idle) && self.reading.draft.is_some();
         self.ready = self.ready.filter(|_| idle).or_else(|| idle.then(Instant::now));
         // A CLI that starts draws on for a while around an input box that is ready.
-        let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= SETTLED);
+        let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= self.stands());
         if self.reading.status != Some(self.fusion.status()) {
             // What was said comes before the end of the turn in which it was said.
             self.read_file().await;

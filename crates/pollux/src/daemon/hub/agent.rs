@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
 
 /// Events of an agent, in order. Dropping it ends the agent where the driver says so.
 pub trait Events: Send {
@@ -177,6 +178,12 @@ impl Gemini {
 pub type Start =
     Arc<dyn Fn(Wanted) -> BoxFuture<'static, Result<Agent, Failure>> + Send + Sync + 'static>;
 
+/// How many agents may start at once. Fifty that start together on two cores take longer, each of them, than an agent may take.
+/// More than the cores have room for, so that a few that hang do not hold up the others.
+fn starts() -> usize {
+    std::thread::available_parallelism().map_or(4, |cores| cores.get().max(2) * 2)
+}
+
 /// The ways to start agents.
 #[derive(Clone)]
 pub struct Agents {
@@ -200,9 +207,12 @@ impl Agents {
     pub fn gemini(gemini: Gemini) -> Self {
         let (home, tmux) = (Some(gemini.home.clone()), Some(gemini.tmux.clone()));
         let badges = Arc::clone(&gemini.badges);
+        let room = Arc::new(Semaphore::new(starts()));
         let start = move |wanted: Wanted| -> BoxFuture<'static, Result<Agent, Failure>> {
-            let gemini = gemini.clone();
+            let (gemini, room) = (gemini.clone(), Arc::clone(&room));
             Box::pin(async move {
+                // The semaphore is never closed.
+                let _turn = room.acquire().await;
                 match wanted.driver {
                     Driver::Headless => headless::start(wanted, gemini).await,
                     Driver::Acp => acp::start(wanted, gemini).await,
