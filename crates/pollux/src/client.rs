@@ -25,6 +25,9 @@ const START: Duration = Duration::from_secs(10);
 /// How often it is asked meanwhile.
 const ASK: Duration = Duration::from_millis(10);
 
+/// A journal that is longer is put aside before the next daemon writes to it.
+const LONGEST_JOURNAL: u64 = 8 << 20;
+
 /// The way to the daemon of this user.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -182,7 +185,12 @@ async fn refused(response: Response) -> anyhow::Error {
 fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
     let place = Place::new(&config.data);
     place.make()?;
-    let journal = std::fs::File::options().create(true).append(true).open(place.journal())?;
+    let path = place.journal();
+    if std::fs::metadata(&path).is_ok_and(|journal| journal.len() > LONGEST_JOURNAL) {
+        // The one before that goes. Where it cannot be, this one grows on.
+        drop(std::fs::rename(&path, path.with_extension("log.old")));
+    }
+    let journal = std::fs::File::options().create(true).append(true).open(path)?;
     let program = std::env::current_exe().context("where is this program?")?;
     let mut command = std::process::Command::new(program);
     command.args(["serve", "--background"]).args(arguments).current_dir("/");

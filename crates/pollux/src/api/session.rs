@@ -11,13 +11,24 @@ use utoipa::ToSchema;
 
 /// How the agent is driven.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    TS,
+    ToSchema,
+    clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
     /// One process for each prompt. It can ask nobody.
     Headless,
     /// The Agent Client Protocol: questions, modes and models while it lives.
+    #[default]
     Acp,
     /// The agent's own screen in tmux, beside a person.
     Terminal,

@@ -37,11 +37,14 @@ pub async fn follow(
     let path = format!("/api/v1/sessions/{}/stream{}", escaped(session), place.unwrap_or_default());
     let mut body = client.stream(&path).await?.bytes_stream();
     let mut pending = Vec::new();
+    // How much of what is pending has no end of a frame in it: a long one comes in many pieces.
+    let mut looked = 0_usize;
     while let Some(chunk) = body.next().await {
         let Ok(chunk) = chunk else { return Ok(()) };
         pending.extend_from_slice(&chunk);
-        while let Some(end) = pending.windows(2).position(|pair| pair == b"\n\n") {
-            let block: Vec<u8> = pending.drain(..end + 2).collect();
+        while let Some(end) = end_of_frame(&pending, looked) {
+            looked = 0;
+            let block: Vec<u8> = pending.drain(..end).collect();
             let block = String::from_utf8_lossy(&block);
             let data = block.lines().find_map(|line| line.strip_prefix("data: "));
             let frame = data.and_then(|data| serde_json::from_str::<Value>(data).ok());
@@ -51,8 +54,15 @@ pub async fn follow(
                 return Ok(());
             }
         }
+        looked = pending.len().saturating_sub(1);
     }
     Ok(())
+}
+
+/// Where the first frame ends, of which so many bytes were looked at before.
+fn end_of_frame(pending: &[u8], looked: usize) -> Option<usize> {
+    let rest = pending.get(looked..)?;
+    rest.windows(2).position(|pair| pair == b"\n\n").map(|at| looked + at + 2)
 }
 
 /// Waits until one of these is so. What is so already has come.

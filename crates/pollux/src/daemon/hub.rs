@@ -2,6 +2,7 @@
 
 mod acp;
 pub mod agent;
+mod begin;
 mod brought;
 mod files;
 mod headless;
@@ -19,15 +20,14 @@ pub use task::{Ask, Snapshot};
 pub use uploads::Uploads;
 
 use super::clock::Clock;
-use super::log::{Bell, Feed, Log, begin, begins, begun, known, stored};
+use super::log::{Bell, Feed, Log, known, stored};
 use super::team::badge::Badges;
-use crate::api::{Begin, Driver, Summary};
-use crate::team::given::Given;
+use crate::api::{Driver, Summary};
 use crate::trouble::Trouble;
 use agent::{Agents, Wanted};
 use jiff::Timestamp;
 use pollux_agent::model::{Mode, SessionStatus};
-use pollux_agent::session::{By, Command, Limits, Reply, Request, Session};
+use pollux_agent::session::{Limits, Reply, Request, Session};
 use pollux_agent::terminal::Pane;
 use repair::{is_torn, left_behind};
 use std::collections::HashMap;
@@ -69,6 +69,8 @@ struct Inner {
     slots: Mutex<HashMap<String, Slot>>,
     watchers: Arc<Mutex<Vec<Weak<Bell>>>>,
     tasks: Mutex<JoinSet<()>>,
+    /// Sessions are begun one after the other: the same request twice at once begins one.
+    begins: tokio::sync::Mutex<()>,
     stop: CancellationToken,
 }
 
@@ -85,6 +87,8 @@ struct Slot {
     torn: bool,
     /// The mode that a daemon which has ended gave for a while, and until when.
     ends: Option<(Mode, Timestamp)>,
+    /// Held while its task is started, or exchanged for another one: there is one at a time.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Hub {
@@ -104,7 +108,7 @@ impl Hub {
             let id = summary.id.clone();
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
             let (no, file, task) = (row.no, row.file, None);
-            let slot = Slot { no, feed, task, file, start, torn, ends };
+            let slot = Slot { no, feed, task, file, start, torn, ends, turn: Arc::default() };
             slots.insert(id, slot);
         }
         let inner = Inner {
@@ -115,6 +119,7 @@ impl Hub {
             slots: Mutex::new(slots),
             watchers,
             tasks: Mutex::new(JoinSet::new()),
+            begins: tokio::sync::Mutex::default(),
             stop: CancellationToken::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -190,153 +195,6 @@ impl Hub {
         lock(&self.inner.watchers).push(Arc::downgrade(bell));
     }
 
-    /// Starts a session.
-    pub async fn begin(&self, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
-        self.begin_with(begin, None, by).await
-    }
-
-    /// Starts a session whose process is given something that others are not.
-    pub async fn begin_given(
-        &self,
-        begin: Begin,
-        given: Given,
-        by: &By,
-    ) -> anyhow::Result<Arc<Summary>> {
-        self.begin_with(begin, Some(given), by).await
-    }
-
-    async fn begin_with(
-        &self,
-        begin: Begin,
-        given: Option<Given>,
-        by: &By,
-    ) -> anyhow::Result<Arc<Summary>> {
-        if let Some(client) = begin.client_id.clone() {
-            let known = self.log().read(move |connection| begun(connection, &client)).await?;
-            if let Some(known) = known {
-                return Ok(self.feed(&known)?.1.summary());
-            }
-        }
-        if let Some(resumed) = &begin.resume {
-            return self.resume(resumed.clone(), begin, by).await;
-        }
-        let mut wanted = Wanted::new(&begin, None);
-        wanted.given = given;
-        let id = wanted.id.clone();
-        let summary = self.summary(&wanted);
-        self.add(wanted, summary, begin.client_id.clone()).await?;
-        self.first_prompt(&id, begin, by).await?;
-        Ok(self.feed(&id)?.1.summary())
-    }
-
-    /// Goes on with a session whose agent is gone, or that Pollux has only read so far.
-    async fn resume(&self, resumed: String, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
-        let id = self.find(&resumed)?;
-        let (file, known, given) = {
-            let slots = self.slots();
-            let slot = slots.get(&id).ok_or_else(|| unknown(&id))?;
-            let given = slot.start.as_ref().and_then(|start| start.given.clone());
-            (slot.file.clone(), slot.feed.summary(), given)
-        };
-        let live = !matches!(known.status, SessionStatus::Exited);
-        if live && known.driver.is_some() {
-            let trouble = Trouble::refused("still_there", "the agent of this session is there");
-            return Err(trouble.hint("just send to it: `pollux send ID TEXT`").into());
-        }
-        let mut wanted = Wanted::new(&begin, known.agent_id.clone());
-        wanted.id.clone_from(&id);
-        wanted.file = file;
-        // Its role and its limits are part of what it is.
-        wanted.given = given;
-        if let Some(cwd) = known.cwd.clone() {
-            wanted.cwd = cwd;
-        }
-        // The mode of before does not come back by itself.
-        wanted.mode = begin.mode.unwrap_or_default();
-        self.reopen(&id, wanted).await?;
-        self.first_prompt(&id, begin, by).await?;
-        Ok(self.feed(&id)?.1.summary())
-    }
-
-    /// Opens a session anew, with another agent than before.
-    async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
-        self.close(id).await;
-        {
-            let mut slots = self.slots();
-            let slot = slots.get_mut(id).ok_or_else(|| unknown(id))?;
-            let mut summary = (*slot.feed.summary()).clone();
-            summary.driver = Some(wanted.driver);
-            summary.status = SessionStatus::Starting;
-            summary.mode = wanted.mode;
-            summary.version += 1;
-            slot.feed.set_summary(summary);
-            slot.torn = false;
-            slot.start = Some(wanted.clone());
-        }
-        let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);
-        self.log()
-            .write(move |connection| {
-                connection.execute("UPDATE sessions SET start = ?2 WHERE no = ?1", (no, start))
-            })
-            .await?;
-        self.ask(id).await?;
-        Ok(())
-    }
-
-    async fn first_prompt(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<()> {
-        let Some(text) = begin.prompt else { return Ok(()) };
-        let name = begin.client_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let command = Command::prompt(text);
-        let request = Request { id: format!("{name}-prompt"), by: by.clone(), command };
-        match self.command(id, request).await? {
-            Reply::Done(_) => Ok(()),
-            Reply::Refused(refusal) => {
-                let hint = refusal.hint.unwrap_or_default();
-                Err(Trouble::refused("refused", refusal.message).hint(hint).into())
-            }
-        }
-    }
-
-    fn summary(&self, wanted: &Wanted) -> Summary {
-        let now = self.now();
-        Summary {
-            id: wanted.id.clone(),
-            agent_id: wanted.agent_id.clone(),
-            driver: Some(wanted.driver),
-            cwd: Some(wanted.cwd.clone()),
-            mode: wanted.mode,
-            model: wanted.model.clone(),
-            epoch: epoch(now),
-            ..Summary::empty(now)
-        }
-    }
-
-    /// Writes a session down and opens it.
-    async fn add(
-        &self,
-        wanted: Wanted,
-        summary: Summary,
-        client: Option<String>,
-    ) -> anyhow::Result<()> {
-        let (row, start) = (summary.clone(), serde_json::to_string(&wanted)?);
-        let no = self
-            .log()
-            .write(move |connection| {
-                if let Some(client) = client {
-                    begins(connection, &client, &row.id)?;
-                }
-                begin(connection, &row, Some(&start), None)
-            })
-            .await?;
-        let id = summary.id.clone();
-        let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let (start, torn) = (Some(wanted), false);
-        let slot = Slot { no, feed, task: None, file: None, start, torn, ends: None };
-        self.slots().insert(id.clone(), slot);
-        self.ask(&id).await?;
-        Ok(())
-    }
-
     /// Decides a command.
     pub async fn command(&self, id: &str, request: Request) -> anyhow::Result<Reply> {
         let (reply, told) = oneshot::channel();
@@ -377,10 +235,13 @@ impl Hub {
 
     /// The task of a session, which is started where there is none.
     async fn ask(&self, id: &str) -> anyhow::Result<mpsc::Sender<Ask>> {
-        let slot = {
-            let slots = self.slots();
-            slots.get(id).ok_or_else(|| unknown(id))?.clone()
-        };
+        let slot = self.slot(id)?;
+        if let Some(task) = slot.task.filter(|task| !task.is_closed()) {
+            return Ok(task);
+        }
+        let _turn = slot.turn.lock().await;
+        // Somebody may have been faster, and with another agent.
+        let slot = self.slot(id)?;
         if let Some(task) = slot.task.filter(|task| !task.is_closed()) {
             return Ok(task);
         }
@@ -400,13 +261,12 @@ impl Hub {
         }
         let mut slots = self.slots();
         let slot = slots.get_mut(id).ok_or_else(|| unknown(id))?;
-        // Somebody may have been faster.
-        if let Some(task) = slot.task.clone().filter(|task| !task.is_closed()) {
-            return Ok(task);
-        }
         let (asks, asked) = mpsc::channel(WAITING);
         let task = Task::new(self, slot, session, asked);
-        lock(&self.inner.tasks).spawn(task.run());
+        let mut tasks = lock(&self.inner.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task.run());
+        drop(tasks);
         slot.task = Some(asks.clone());
         Ok(asks)
     }
@@ -446,6 +306,10 @@ impl Hub {
         self.inner.stop.cancel();
         let mut tasks = std::mem::take(&mut *lock(&self.inner.tasks));
         while tasks.join_next().await.is_some() {}
+    }
+
+    fn slot(&self, id: &str) -> Result<Slot, Trouble> {
+        self.slots().get(id).cloned().ok_or_else(|| unknown(id))
     }
 
     fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {

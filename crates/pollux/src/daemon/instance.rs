@@ -93,7 +93,7 @@ impl Daemon {
         let bound = listener.local_addr()?;
         let names = serve.names(bound.ip());
         let loopback = bound.ip().is_loopback();
-        let tls = match (&serve.certificate, serve.behind_proxy.is_some() || loopback) {
+        let tls = match (&serve.certificate, serve.is_proxied() || loopback) {
             (Some((certificate, key)), _) => Some(tls::from_files(certificate, key)?),
             (None, true) => None,
             (None, false) => Some(tls::own(&place.tls(), &bare(&names))?),
@@ -102,8 +102,10 @@ impl Daemon {
         if let Some(origin) = &serve.behind_proxy {
             addresses.add(origin);
         }
-        let url = format!("http://127.0.0.1:{}{}", bound.port(), mcp::PATH);
-        let reached = tls.is_none() && (loopback || bound.ip().is_unspecified());
+        let any = bound.ip().is_unspecified();
+        let host = if any { "127.0.0.1".to_owned() } else { settings::written(bound.ip()) };
+        let url = format!("http://{host}:{}{}", bound.port(), mcp::PATH);
+        let reached = tls.is_none() && (loopback || any);
         hub.badges().open(Lending {
             directory: place.lent(),
             url: reached.then_some(url),
@@ -120,13 +122,11 @@ impl Daemon {
             fingerprint: tls.as_ref().map(|tls| tls.fingerprint.clone()),
         };
         let fingerprint = address.fingerprint.clone();
-        let proxied =
-            serve.behind_proxy.as_deref().is_some_and(|origin| origin.starts_with("https:"));
-        let secure = tls.is_some() || proxied;
+        let secure = tls.is_some() || serve.is_proxied();
         let stop = CancellationToken::new();
         let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?));
-        let streams = std::sync::Mutex::default();
-        let api = Api { hub, teams, streams, door, addresses, fingerprint, secure, push, stop };
+        let tasks = std::sync::Mutex::default();
+        let api = Api { hub, teams, tasks, door, addresses, fingerprint, secure, push, stop };
         let api = Arc::new(api);
         Ok(Self { place, _lock: lock, listener, tls, api, keep, hooks, address })
     }
@@ -179,10 +179,21 @@ impl Daemon {
 async fn keep(hub: Hub, keep: Keep, stop: CancellationToken) {
     loop {
         let now = hub.now();
-        match hub.log().write(move |connection| retain(connection, keep, now)).await {
-            Ok(0) => {}
-            Ok(gone) => tracing::info!(gone, "old events were let go"),
-            Err(error) => tracing::error!("{error:#}"),
+        // One session at a time: those who write something meanwhile get their turn.
+        loop {
+            match hub.log().write(move |connection| retain(connection, keep, now)).await {
+                Ok(Some(gone)) => tracing::info!(gone, "old events were let go"),
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::error!("{error:#}");
+                    break;
+                }
+            }
+        }
+        let uploads = hub.uploads().clone();
+        let forgot = tokio::task::spawn_blocking(move || uploads.forget(keep.age)).await;
+        if let Ok(Err(error)) = forgot {
+            tracing::error!("old pictures could not be let go: {error}");
         }
         tokio::select! {
             () = tokio::time::sleep(RETAIN) => {}

@@ -19,7 +19,7 @@ mod writer;
 pub use afar::{
     Subscription, share, shared, subscribe, subscriptions, unshare, unsubscribe, unsubscribe_device,
 };
-pub use entry::{Entry, entry, shortened};
+pub use entry::{Entry, cut, entry, shortened};
 pub use feed::{Bell, Feed};
 pub use page::{
     MessagePage, counts, events, floor, hash, last_turn, messages, told, whole, wholes,

@@ -5,6 +5,7 @@ mod tools;
 
 use super::routes::Api;
 use super::team::Caller;
+use axum::RequestExt;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CONNECTION, UPGRADE};
@@ -58,7 +59,8 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
         None => return StatusCode::UNAUTHORIZED.into_response(),
     };
     request.extensions_mut().insert(caller);
-    next.run(request).await
+    // The server would take a body of any length.
+    next.run(request.with_limited_body()).await
 }
 
 /// A stream in both directions over which the server speaks, one message on each line.
@@ -70,7 +72,7 @@ pub async fn stream(State(api): State<Arc<Api>>, mut request: Request) -> Respon
         return StatusCode::BAD_REQUEST.into_response();
     };
     let (teams, stop) = (api.teams.clone(), api.stop.clone());
-    api.streams.lock().unwrap_or_else(std::sync::PoisonError::into_inner).spawn(async move {
+    api.spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
         let (read, write) = tokio::io::split(TokioIo::new(upgraded));
         let serving = async {

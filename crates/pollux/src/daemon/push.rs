@@ -59,7 +59,9 @@ impl Push {
         }
         // Once for the process; the second time it is there already.
         let _installed = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().timeout(PATIENCE).build()?;
+        let http = reqwest::Client::builder().timeout(PATIENCE);
+        // A carrier sends nobody elsewhere.
+        let http = http.redirect(reqwest::redirect::Policy::none()).build()?;
         Ok(self.http.get_or_init(|| http))
     }
 
@@ -111,7 +113,9 @@ impl Push {
         for (name, value) in &parts.headers {
             post = post.header(name, value);
         }
-        let status = post.send().await.context("the carrier is not to be reached")?.status();
+        // Whoever knows the address can call the device: it is in no journal.
+        let sent = post.send().await.map_err(reqwest::Error::without_url);
+        let status = sent.context("the carrier is not to be reached")?.status();
         match status.as_u16() {
             200..=299 => Ok(true),
             404 | 410 => Ok(false),
@@ -122,17 +126,25 @@ impl Push {
 
 /// What a browser gives to those who want to call it.
 pub fn checked(endpoint: &str, p256dh: &str, auth: &str) -> Result<(), Trouble> {
-    let host = endpoint.strip_prefix("https://").and_then(|rest| rest.split('/').next());
-    let known = |host: &str| {
-        CARRIERS.iter().any(|carrier| host == *carrier || host.ends_with(&format!(".{carrier}")))
-    };
-    if !host.is_some_and(known) {
+    if !is_carrier(endpoint) {
         let message = "calls are carried by the services of browsers only";
         return Err(Trouble::refused("wrong_request", message));
     }
     keys(p256dh, auth).map(drop).map_err(|_error| {
         Trouble::refused("wrong_request", "these are no keys of a browser's subscription")
     })
+}
+
+/// Whether an address leads to a carrier, as the one reads it who will send there; and is written as browsers write it, so
+/// that nobody reads it in another way.
+fn is_carrier(endpoint: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(endpoint) else { return false };
+    let known = |host: &str| {
+        CARRIERS.iter().any(|carrier| host == *carrier || host.ends_with(&format!(".{carrier}")))
+    };
+    let plain = url.scheme() == "https" && url.port().is_none() && url.as_str() == endpoint;
+    let nobody = url.username().is_empty() && url.password().is_none();
+    plain && nobody && url.host_str().is_some_and(known)
 }
 
 fn keys(p256dh: &str, auth: &str) -> anyhow::Result<(PublicKey, Auth)> {
@@ -168,7 +180,12 @@ pub async fn watch(hub: Hub, push: Arc<Push>, stop: CancellationToken) {
             let settled = is_answered(&now) && asked.remove(&*id);
             let news = news(before.as_deref(), &now);
             let Some(call) = news.or_else(|| settled.then(|| answered(&now))) else { continue };
-            match push.call(&hub, &call, None).await {
+            let called = tokio::select! {
+                // A carrier that does not answer holds up no end.
+                () = stop.cancelled() => return,
+                called = push.call(&hub, &call, None) => called,
+            };
+            match called {
                 Ok(called) if called > 0 && call.kind == CallKind::Question => {
                     asked.insert(id.to_string());
                 }
@@ -255,6 +272,12 @@ mod tests {
             "https://evil.example/fcm.googleapis.com",
             "https://fcm.googleapis.com.evil.example/",
             "https://fcm.googleapis.com@evil.example/",
+            "https://evil.example?.fcm.googleapis.com/x",
+            "https://127.0.0.1:8443?.push.apple.com",
+            "https://evil.example#.fcm.googleapis.com/x",
+            "https://evil.example\\.fcm.googleapis.com/x",
+            "https://ada@fcm.googleapis.com/x",
+            "https://fcm.googleapis.com:8443/x",
         ] {
             assert!(checked(endpoint, key, auth).is_err(), "{endpoint}");
         }

@@ -95,6 +95,12 @@ impl Reader {
         let (head, _) = self.feed.head();
         if self.after < head {
             let page = self.page().await?;
+            if page.first().is_none_or(|first| first.seq != self.after + 1) {
+                // What comes next was let go before this client came to it.
+                let id = self.feed.id().to_string();
+                let frame = self.snapshot(&id, Why::Gone).await?;
+                return Ok(Some(serde_json::to_string(&frame)?));
+            }
             if let Some(last) = page.last() {
                 (self.after, self.epoch) = (last.seq, last.epoch);
                 return Ok(Some(frame(self.feed.id(), &page, self.after >= head)));

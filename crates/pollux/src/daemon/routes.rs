@@ -19,6 +19,7 @@ pub use sessions::commanded;
 use super::door::{Addresses, Door, Guest};
 use super::hub::Hub;
 use super::push::Push;
+use super::server::Seat;
 use super::team::Teams;
 use super::{mcp, socket, web};
 use crate::api::{Capabilities, FEATURES, Health, Me, Scope, VERSION};
@@ -27,7 +28,7 @@ use axum::extract::{DefaultBodyLimit, Extension, State, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use axum::{Json, Router, middleware};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -43,8 +44,8 @@ pub struct Api {
     pub hub: Hub,
     /// Those who work for each other.
     pub teams: Teams,
-    /// The streams of `pollux mcp`.
-    pub streams: Mutex<JoinSet<()>>,
+    /// What goes on by itself: streams of `pollux mcp`, and what was asked for by somebody who may have gone.
+    pub tasks: Mutex<JoinSet<()>>,
     /// Who is let in.
     pub door: Door,
     /// By which addresses the daemon is reached.
@@ -57,6 +58,15 @@ pub struct Api {
     pub push: Arc<Push>,
     /// Cancelled when the daemon shall end.
     pub stop: CancellationToken,
+}
+
+impl Api {
+    /// Does something whose end nobody here waits for. It ends with the daemon at the latest.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(work);
+    }
 }
 
 /// All routes, behind the door.
@@ -177,9 +187,13 @@ async fn bring(
 async fn upgrade(
     State(api): State<Arc<Api>>,
     Extension(guest): Extension<Guest>,
+    Extension(seat): Extension<Seat>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Bad> {
     need(&guest, Scope::View)?;
     let upgrade = upgrade.max_message_size(socket::LONGEST).max_frame_size(socket::LONGEST);
-    Ok(upgrade.on_upgrade(move |socket| socket::talk(api, guest, socket)))
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        socket::talk(api, guest, socket).await;
+        drop(seat);
+    }))
 }

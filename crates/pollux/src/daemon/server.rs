@@ -4,6 +4,8 @@ use super::door::tls::Tls;
 use super::routes::Local;
 use axum::Extension;
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -13,9 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 /// How long a client may take to say what it wants, and to shake hands.
 const HEADERS: Duration = Duration::from_secs(10);
@@ -23,6 +26,13 @@ const HEADERS: Duration = Duration::from_secs(10);
 const CONNECTIONS: usize = 512;
 /// How long open connections may take to end.
 const CLOSING: Duration = Duration::from_secs(2);
+
+/// The seat of a connection among those that there may be; none on the user's own socket. A WebSocket keeps the seat of
+/// the connection that it was.
+#[derive(Debug, Clone)]
+pub struct Seat(
+    #[expect(dead_code, reason = "it is held, not looked at")] Option<Arc<OwnedSemaphorePermit>>,
+);
 
 /// Serves a port until it is stopped.
 pub async fn port(
@@ -53,14 +63,14 @@ pub async fn port(
         // Small frames go out at once.
         let _unset = stream.set_nodelay(true);
         let (router, stop, acceptor) = (router.clone(), stop.clone(), acceptor.clone());
+        let seat = Seat(Some(Arc::new(permit)));
         connections.spawn(async move {
-            let _permit = permit;
             match acceptor {
-                None => connection(stream, router, stop).await,
+                None => connection(stream, router, seat, stop).await,
                 Some(acceptor) => {
                     let shaken = tokio::time::timeout(HEADERS, acceptor.accept(stream)).await;
                     if let Ok(Ok(stream)) = shaken {
-                        connection(stream, router, stop).await;
+                        connection(stream, router, seat, stop).await;
                     }
                 }
             }
@@ -98,7 +108,7 @@ pub async fn socket(listener: UnixListener, router: Router, stop: CancellationTo
         };
         // The file's permissions say the same; this says it where they are not looked at.
         if stream.peer_cred().is_ok_and(|peer| peer.uid() == user) {
-            connections.spawn(connection(stream, router.clone(), stop.clone()));
+            connections.spawn(connection(stream, router.clone(), Seat(None), stop.clone()));
         }
     }
     end(connections).await;
@@ -114,11 +124,16 @@ async fn end(mut connections: JoinSet<()>) {
 async fn connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     router: Router,
+    seat: Seat,
     stop: CancellationToken,
 ) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
-    let service = TowerToHyperService::new(router);
+    let service = router.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(seat.clone());
+        request
+    });
+    let service = TowerToHyperService::new(service);
     let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     let mut served = pin!(served);
     // A client that went away or spoke nonsense is no concern of ours.

@@ -79,6 +79,9 @@ pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
     }
     // Whoever went away needs no farewell; the others get one.
     let _closed = tokio::time::timeout(Duration::from_secs(1), client.out.close()).await;
+    // What was asked for is done to its end, and is in the audit log, whoever has gone.
+    let done = async { while client.commands.join_next().await.is_some() {} };
+    let _late = tokio::time::timeout(PATIENCE, done).await;
 }
 
 impl Client {
@@ -176,7 +179,8 @@ impl Client {
             Ok(ClientFrame::Watch) => self.watch().await,
             Ok(ClientFrame::Command { id, session_id, command }) => {
                 if self.commands.len() >= COMMANDS {
-                    return self.wrong("too_many_commands", "wait for those before").await;
+                    let trouble = Trouble::refused("too_many_commands", "wait for those before");
+                    return self.failed(Some(id), &trouble.into()).await;
                 }
                 let (api, guest) = (Arc::clone(&self.api), self.guest.clone());
                 self.commands.spawn(async move {

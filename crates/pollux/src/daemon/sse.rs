@@ -54,6 +54,10 @@ impl Stream {
             return Some(first);
         }
         loop {
+            // Before anything else: an agent that never pauses would have it told for ever.
+            if self.guest.revoked.is_cancelled() || self.api.stop.is_cancelled() {
+                return None;
+            }
             match self.reader.next().await {
                 Ok(Some(frame)) => return Some(frame),
                 Ok(None) => {}

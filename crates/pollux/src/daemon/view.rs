@@ -1,7 +1,9 @@
 //! What has not become a message yet, folded from events. Pure.
 
+use super::log::cut;
 use crate::api::{Live, LivePart};
 use pollux_agent::model::{Block, Content, Event, EventKind, Message, Part, Role};
+use serde_json::Value;
 
 /// So much of a growing text, or of a tool's output, is kept: the end of it.
 const LONGEST: usize = 32 << 10;
@@ -19,12 +21,12 @@ pub struct View {
 }
 
 impl View {
-    /// What there is now: the newest parts, as many as one frame has room for.
+    /// What there is now: the newest parts, as many as one frame has room for, and one at least.
     pub fn live(&self) -> Live {
         let mut room = FRAME;
         let fits = |part: &&LivePart| {
             let bytes = serde_json::to_string(part).map_or(0, |json| json.len());
-            let fits = bytes <= room;
+            let fits = bytes <= room || room == FRAME;
             room = room.saturating_sub(bytes);
             fits
         };
@@ -39,14 +41,19 @@ impl View {
         match &event.kind {
             EventKind::TurnStarted { prompt } => {
                 self.live.parts.clear();
-                self.push(LivePart::Prompt { text: prompt.to_string() });
+                let mut text = prompt.to_string();
+                text.truncate(text.floor_char_boundary(LONGEST));
+                self.push(LivePart::Prompt { text });
             }
             EventKind::TextGrew { part, text, .. } => self.grow(*part, &text.to_str()),
             EventKind::ToolStarted { id, name, input, meaning } => self.push(LivePart::Tool {
                 id: id.to_string(),
                 name: name.to_string(),
-                input: input.to_value(),
-                meaning: meaning.as_ref().and_then(|meaning| serde_json::to_value(meaning).ok()),
+                input: short(input.to_value()),
+                meaning: meaning
+                    .as_ref()
+                    .and_then(|meaning| serde_json::to_value(meaning).ok())
+                    .map(short),
                 status: None,
                 output: None,
             }),
@@ -128,9 +135,43 @@ fn holds(message: &Message<'_>) -> (String, bool, Vec<String>) {
     (message.text(), thought, calls.collect())
 }
 
+/// A value whose long texts are cut, as they are where it is told as an event: a whole file may be in it.
+fn short(mut value: Value) -> Value {
+    cut(&mut value);
+    value
+}
+
 fn keep_end(text: &mut String, most: usize) {
     if text.len() > most {
         let from = text.ceil_char_boundary(text.len() - most);
         text.drain(..from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FRAME, View};
+    use pollux_agent::model::{Event, EventKind, Input, Source, Text};
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+    use std::borrow::Cow;
+
+    #[test]
+    fn a_call_that_writes_a_long_file_is_seen_with_the_prompt_that_led_to_it() {
+        let mut view = View::default();
+        let prompt = EventKind::TurnStarted { prompt: Text::from("write it") };
+        let input = json!({ "file_path": "a.txt", "content": "x".repeat(4 * FRAME) });
+        let call = EventKind::ToolStarted {
+            id: Text::from("t1"),
+            name: Text::from("write_file"),
+            input: Input::Raw(Cow::Owned(to_raw_value(&input).unwrap())),
+            meaning: None,
+        };
+        for kind in [prompt, call] {
+            view.fold(&Event::new(Source::Acp, kind));
+        }
+        let live = serde_json::to_string(&view.live()).unwrap();
+        assert!(live.len() < FRAME, "{}", live.len());
+        assert!(live.contains("write it") && live.contains("a.txt"), "{live}");
     }
 }

@@ -6,6 +6,7 @@ mod api;
 mod call;
 mod door;
 mod frames;
+mod guests;
 mod hard;
 pub(crate) mod house;
 mod live;

@@ -25,11 +25,12 @@ impl Words {
     /// assert_eq!(Words::typed("!ls"), Words::Shell("ls".into()));
     /// ```
     pub fn typed(text: &str) -> Self {
-        let text = text.trim();
+        let text = text.trim_matches(is_blank);
         if let Some(command) = text.strip_prefix('!').filter(|command| !command.is_empty()) {
             return Self::Shell(command.trim().to_owned());
         }
-        let name = text.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
+        let name = text.strip_prefix('/');
+        let name = name.and_then(|rest| rest.split(is_blank).find(|part| !part.is_empty()));
         let is_name = |name: &str| {
             name.starts_with(|c: char| c.is_ascii_alphabetic())
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
@@ -45,7 +46,8 @@ impl Words {
         match self {
             Self::Prompt(text) => {
                 let text = plain(text);
-                if text.trim_start().starts_with('/') { format!("{VEIL}{text}") } else { text }
+                let begins = text.trim_start_matches(is_blank);
+                if begins.starts_with('/') { format!("{VEIL}{text}") } else { text }
             }
             Self::Command(text) | Self::Shell(text) => plain(text).replace('\n', " "),
         }
@@ -55,6 +57,11 @@ impl Words {
     pub(super) fn is_empty(&self) -> bool {
         self.pasted().trim().is_empty()
     }
+}
+
+/// What the CLI takes for a blank at the edge of a text: to JavaScript a byte order mark is one too.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
 }
 
 /// Text without what would steer a terminal, and with the line ends that a paste has.
@@ -119,6 +126,9 @@ mod tests {
         assert_eq!(prompt.pasted(), "\u{200b}/clear is what?");
         assert_eq!(Words::typed("/clear"), Words::Command("/clear".into()));
         assert_eq!(Words::typed("// a comment"), Words::Prompt("// a comment".into()));
+        assert_eq!(Words::typed(" \u{feff}/clear"), Words::Command("/clear".into()));
+        let hidden = Words::Prompt("\u{feff}/clear".into());
+        assert_eq!(hidden.pasted(), "\u{200b}\u{feff}/clear");
     }
 
     #[test]

@@ -39,6 +39,12 @@ impl Pairings {
         (shown, until)
     }
 
+    /// True while there is a code that could be guessed.
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().is_some_and(|open| now < open.until)
+    }
+
     /// Uses a code. Whether it was wrong, late, or used before is nobody's business.
     pub fn claim(&self, code: &str, now: Timestamp) -> Option<Pairing> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);

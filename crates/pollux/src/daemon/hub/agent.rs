@@ -8,7 +8,7 @@ use crate::daemon::team::badge::{Badges, Lent};
 use crate::team::given::Given;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
-use pollux_agent::gemini::terminal::Found;
+use pollux_agent::gemini::terminal::{Found, Words};
 use pollux_agent::gemini::transcript::follow::Follow;
 use pollux_agent::model::{Event, Failure, Mode, Phase};
 use pollux_agent::session::Order;
@@ -94,7 +94,7 @@ impl Wanted {
     pub fn new(begin: &Begin, agent_id: Option<String>) -> Self {
         Self {
             id: uuid::Uuid::new_v4().to_string(),
-            driver: begin.driver.unwrap_or(Driver::Acp),
+            driver: begin.driver.unwrap_or_default(),
             cwd: begin.cwd.clone(),
             mode: begin.mode.unwrap_or_default(),
             model: begin.model.clone(),
@@ -122,6 +122,21 @@ impl Wanted {
             place: Arc::default(),
             given: None,
             brought: None,
+        }
+    }
+}
+
+/// Whether the CLI takes this for a command, which it runs without asking anybody: one of its own, however it is driven; in
+/// a terminal also one for the shell.
+pub fn is_command(driver: Driver, text: &str) -> bool {
+    match Words::typed(text) {
+        Words::Command(_) => true,
+        Words::Shell(_) => driver == Driver::Terminal,
+        // Over ACP they may begin so as well. Names of variables are mostly written in capitals.
+        Words::Prompt(text) => {
+            let rest = text.strip_prefix('$').filter(|_| driver == Driver::Acp);
+            let name = rest.map(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_graphic()));
+            name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
         }
     }
 }
@@ -250,6 +265,31 @@ impl Agents {
         match &wanted.brought {
             Some(brought) => brought.take(),
             None => (self.start)(wanted).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_command;
+    use crate::api::Driver;
+
+    #[test]
+    fn what_the_cli_would_run_is_a_command_and_what_only_looks_like_one_is_not() {
+        let drivers = [Driver::Acp, Driver::Headless, Driver::Terminal];
+        for text in ["/extensions install x", " / memory add x", "\u{feff}/\u{feff}restore"] {
+            assert!(drivers.into_iter().all(|driver| is_command(driver, text)), "{text:?}");
+        }
+        for text in ["/etc/hosts: what is it?", "// a comment", "$HOME is what?", "$5 a month", ""]
+        {
+            assert!(!drivers.into_iter().any(|driver| is_command(driver, text)), "{text:?}");
+        }
+        assert!(is_command(Driver::Terminal, "!ls") && !is_command(Driver::Acp, "!ls"));
+        for text in ["$extensions link x", "$ \u{feff}memory"] {
+            assert!(
+                is_command(Driver::Acp, text) && !is_command(Driver::Terminal, text),
+                "{text:?}"
+            );
         }
     }
 }

@@ -85,8 +85,10 @@ impl Hub {
             Some((id, false)) => id.clone(),
             None => uuid::Uuid::new_v4().to_string(),
         };
-        let cwd = bring.cwd.clone();
-        self.log().write(move |connection| trust(connection, &cwd)).await?;
+        // Where it really is: devices may start agents there.
+        if let Some(cwd) = bring.cwd.canonicalize().ok().filter(|_| bring.cwd.is_absolute()) {
+            self.log().write(move |connection| trust(connection, &cwd)).await?;
+        }
         let file = self.inner.agents.file_of(&bring.agent_id, None);
         let wanted = Wanted {
             id: id.clone(),

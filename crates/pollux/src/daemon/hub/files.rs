@@ -91,8 +91,8 @@ impl Hub {
             self.log().write(move |connection| begin(connection, &row, None, Some(&file))).await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let slot =
-            Slot { no, feed, task: None, file: Some(path), start: None, torn: false, ends: None };
+        let (task, start, torn, ends, turn) = (None, None, false, None, Arc::default());
+        let slot = Slot { no, feed, task, file: Some(path), start, torn, ends, turn };
         let mut slots = lock(&self.inner.slots);
         slots.entry(id).or_insert(slot);
         Ok(())

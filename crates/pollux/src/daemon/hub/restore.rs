@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Deserialize)]
@@ -99,6 +100,12 @@ fn write(path: &Path, head: &serde_json::Value, originals: &[String]) -> anyhow:
             writeln!(text, "{}", original.replace(['\n', '\r'], " "))?;
         }
     }
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    Ok(file.write_all(&text)?)
+    let mut open = fs::OpenOptions::new();
+    let mut file = open.write(true).create_new(true).mode(0o600).open(path)?;
+    if let Err(error) = file.write_all(&text) {
+        // Half a session is worse than none: the agent would go on with it.
+        fs::remove_file(path)?;
+        return Err(error.into());
+    }
+    Ok(())
 }

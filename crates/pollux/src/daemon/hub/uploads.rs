@@ -1,10 +1,16 @@
 //! Pictures that belong to prompts: files of the daemon's own, named by what is in them.
 
 use crate::trouble::Trouble;
+use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// So many bytes of pictures are kept.
+const MOST: u64 = 1 << 30;
 
 /// The kinds of pictures that the models take, with the ends of their names.
 const KINDS: [(&str, &str); 5] = [
@@ -40,8 +46,32 @@ impl Uploads {
         });
         let name = format!("{hash}.{end}");
         fs::create_dir_all(&self.0)?;
-        fs::write(self.0.join(&name), bytes)?;
+        // All of it or nothing: its name says what is in it.
+        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+        file.write_all(bytes)?;
+        file.persist(self.path(&name))?;
         Ok(name)
+    }
+
+    /// Lets go of pictures that were sent so long ago, and of the oldest where they are too many.
+    pub fn forget(&self, age: SignedDuration) -> io::Result<()> {
+        let mut all = Vec::new();
+        for entry in fs::read_dir(&self.0).into_iter().flatten() {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            all.push((about.modified()?, about.len(), entry.path()));
+        }
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let (now, age) = (SystemTime::now(), Duration::try_from(age).unwrap_or_default());
+        let mut sum = 0_u64;
+        for (at, bytes, path) in all {
+            sum = sum.saturating_add(bytes);
+            let old = now.duration_since(at).is_ok_and(|passed| passed > age);
+            if old || sum > MOST {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a name is one of ours, and its picture is there.
@@ -68,6 +98,24 @@ impl Uploads {
 #[cfg(test)]
 mod tests {
     use super::Uploads;
+    use jiff::SignedDuration;
+    use std::fs::File;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn a_picture_is_kept_as_long_as_events_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let uploads = Uploads::new(directory.path().join("uploads"));
+        uploads.forget(SignedDuration::ZERO).unwrap();
+        let (old, new) = (
+            uploads.keep("image/png", b"old").unwrap(),
+            uploads.keep("image/png", b"new").unwrap(),
+        );
+        let before = SystemTime::now() - Duration::from_hours(48);
+        File::open(uploads.path(&old)).unwrap().set_modified(before).unwrap();
+        uploads.forget(SignedDuration::from_hours(24)).unwrap();
+        assert!(!uploads.has(&old) && uploads.has(&new));
+    }
 
     #[test]
     fn only_names_that_were_given_are_names() {

@@ -143,9 +143,13 @@ impl Told {
                 return Err(trouble.hint("give both: `--certificate FILE --key FILE`").into());
             }
         };
+        let here = |origin: &str| {
+            let rest = origin.strip_prefix("http://localhost");
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+        };
         if let Some(origin) = &self.behind_proxy
             && !origin.starts_with("https://")
-            && !origin.starts_with("http://localhost")
+            && !here(origin)
         {
             let trouble = Trouble::refused("no_tls", "a proxy in front must speak TLS");
             return Err(trouble.hint("name its origin, such as https://pollux.example.com").into());
@@ -174,12 +178,23 @@ impl Told {
 }
 
 impl Serve {
+    /// True where a proxy in front speaks TLS, and the daemon need not.
+    pub(super) fn is_proxied(&self) -> bool {
+        let https = |origin: &str| origin.starts_with("https://");
+        self.certificate.is_none() && self.behind_proxy.as_deref().is_some_and(https)
+    }
+
     /// The names by which a daemon is reached that is bound to an address.
     pub(super) fn names(&self, bound: IpAddr) -> Vec<String> {
+        let local = || vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
         let mut names = match bound {
             address if address.is_loopback() => {
-                vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()]
+                let mut names = local();
+                names.push(written(address));
+                names
             }
+            // In the clear, for the proxy alone: nobody else is sent there.
+            _ if self.is_proxied() => local(),
             address if address.is_unspecified() => {
                 let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
                 names.extend(outward().map(written));
@@ -197,7 +212,8 @@ impl Serve {
     }
 }
 
-fn written(address: IpAddr) -> String {
+/// An address as part of another one.
+pub(super) fn written(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),

@@ -16,13 +16,14 @@ pub struct Subscription {
     pub auth: String,
 }
 
-/// Shows a session to whoever knows a secret, until then.
+/// Shows a session to whoever knows a secret, until then. Links that are over are forgotten.
 pub fn share(
     connection: &Connection,
     hash: &[u8],
     session: &str,
-    until: Timestamp,
+    (now, until): (Timestamp, Timestamp),
 ) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM shares WHERE expires_at <= ?1", [now.as_millisecond()])?;
     connection.execute(
         "INSERT OR REPLACE INTO shares (hash, session, expires_at) VALUES (?1, ?2, ?3)",
         params![hash, session, until.as_millisecond()],
@@ -30,7 +31,7 @@ pub fn share(
     Ok(())
 }
 
-/// The session that a secret shows, and until when. Those that are over are forgotten.
+/// The session that a secret shows, and until when.
 pub fn shared(
     connection: &Connection,
     hash: &[u8],
@@ -55,10 +56,11 @@ pub fn unshare(connection: &Connection, session: &str) -> rusqlite::Result<usize
     connection.execute("DELETE FROM shares WHERE session = ?1", [session])
 }
 
-/// A device wants to be called.
+/// A device wants to be called. One that was sent away while it asked is not.
 pub fn subscribe(connection: &Connection, new: &Subscription) -> rusqlite::Result<()> {
     connection.execute(
-        "INSERT OR REPLACE INTO subscriptions (endpoint, device, p256dh, auth) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT OR REPLACE INTO subscriptions (endpoint, device, p256dh, auth) SELECT ?1, ?2, ?3, ?4
+         WHERE ?2 = 'owner' OR EXISTS (SELECT 1 FROM devices WHERE id = ?2)",
         params![new.endpoint, new.device, new.p256dh, new.auth],
     )?;
     Ok(())

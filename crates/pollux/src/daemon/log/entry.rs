@@ -109,9 +109,15 @@ pub fn shortened(json: &str) -> (String, Vec<(String, u64)>) {
     if let Some(message) = value.get_mut("message").and_then(Value::as_object_mut) {
         message.remove("_original");
     }
-    let mut cut = Vec::new();
-    shorten(&mut value, &mut String::new(), &mut cut);
+    let cut = cut(&mut value);
     (value.to_string(), cut)
+}
+
+/// Cuts the long texts in a value, and says which ones those are.
+pub fn cut(value: &mut Value) -> Vec<(String, u64)> {
+    let mut cut = Vec::new();
+    shorten(value, &mut String::new(), &mut cut);
+    cut
 }
 
 fn shorten(value: &mut Value, path: &mut String, cut: &mut Vec<(String, u64)>) {

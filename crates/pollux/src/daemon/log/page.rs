@@ -35,7 +35,7 @@ pub fn events(
         "SELECT seq, epoch, at, kind, json, cut FROM events
          WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let mut rows = select.query(params![no, after, most])?;
+    let mut rows = select.query(params![no, number(after), most])?;
     let (mut page, mut sum) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let entry = read(row)?;
@@ -71,8 +71,13 @@ fn cuts(json: Option<&str>) -> Vec<(String, u64)> {
 pub fn whole(connection: &Connection, no: i64, seq: u64) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT COALESCE(whole, json) FROM events WHERE session = ?1 AND seq = ?2")?
-        .query_row(params![no, seq], |row| row.get(0))
+        .query_row(params![no, number(seq)], |row| row.get(0))
         .optional()
+}
+
+/// A number as a client says it. There is none beyond what the log can count.
+fn number(said: u64) -> i64 {
+    i64::try_from(said).unwrap_or(i64::MAX)
 }
 
 /// Events up to this one are no longer kept.
@@ -110,7 +115,7 @@ pub fn messages(
          JOIN events e ON e.session = m.session AND e.seq = m.seq
          WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC LIMIT ?3",
     )?;
-    let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
+    let before = before.map_or(i64::MAX, number);
     let mut rows = select.query(params![no, before, most + 1])?;
     let (mut page, mut sum, mut more): (Vec<Recorded>, _, Option<u64>) = (Vec::new(), 0, None);
     while let Some(row) = rows.next()? {

@@ -18,33 +18,28 @@ impl Default for Keep {
     }
 }
 
-/// Lets go of what is old. The growing of texts goes first, because the messages that came of it stay; then whole
-/// sessions, the oldest first. Gives how many events are gone.
-pub fn retain(connection: &Connection, keep: Keep, now: Timestamp) -> rusqlite::Result<usize> {
+/// Lets go of the events of the session that has been silent for longest, where it is too old or the log too large. Gives
+/// how many are gone; nothing where all may stay. To be asked again until then.
+pub fn retain(
+    connection: &Connection,
+    keep: Keep,
+    now: Timestamp,
+) -> rusqlite::Result<Option<usize>> {
     let old = now.saturating_sub(keep.age).map_or(0, Timestamp::as_millisecond);
-    let mut gone = 0;
-    let mut select =
-        connection.prepare("SELECT no FROM sessions WHERE updated_at < ?1 ORDER BY updated_at")?;
-    let sessions: Vec<i64> =
-        select.query_map([old], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    for no in sessions {
-        gone += forget(connection, no)?;
-    }
-    while bytes(connection)? > keep.bytes {
-        let oldest = connection
-            .query_row(
-                "SELECT s.no FROM sessions s WHERE EXISTS
-                 (SELECT 1 FROM events e WHERE e.session = s.no) ORDER BY s.updated_at LIMIT 1",
-                [],
-                |row| row.get(0),
-            )
-            .optional()?;
-        match oldest {
-            Some(no) => gone += forget(connection, no)?,
-            None => break,
+    let oldest: Option<(i64, i64)> = connection
+        .query_row(
+            "SELECT s.no, s.updated_at FROM sessions s WHERE EXISTS
+             (SELECT 1 FROM events e WHERE e.session = s.no) ORDER BY s.updated_at LIMIT 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    match oldest {
+        Some((no, at)) if at < old || bytes(connection)? > keep.bytes => {
+            forget(connection, no).map(Some)
         }
+        _ => Ok(None),
     }
-    Ok(gone)
 }
 
 /// All events of a session, but not the session itself: a client that comes back gets a snapshot.
@@ -67,4 +62,67 @@ fn forget(connection: &Connection, no: i64) -> rusqlite::Result<usize> {
 fn bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
     Ok((number("page_count")? - number("freelist_count")?) * number("page_size")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Keep, bytes, retain};
+    use crate::daemon::log::schema;
+    use jiff::{SignedDuration, Timestamp};
+    use rusqlite::{Connection, params};
+
+    /// Three sessions, each a day older than the next, and so many bytes in each of their four events.
+    fn log(bytes: usize) -> (tempfile::TempDir, Connection, Timestamp) {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = schema::open(&directory.path().join("log.db")).unwrap();
+        let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
+        for no in 1..=3_i64 {
+            let at = (now - SignedDuration::from_hours(24 * (4 - no))).as_millisecond();
+            let session =
+                "INSERT INTO sessions (no, id, summary, updated_at) VALUES (?1, ?1, '{}', ?2)";
+            connection.execute(session, params![no, at]).unwrap();
+            for seq in 1..=4_i64 {
+                let event = "INSERT INTO events (session, seq, epoch, at, kind, json)
+                             VALUES (?1, ?2, 1, ?3, 'notice', ?4)";
+                connection.execute(event, params![no, seq, at, "x".repeat(bytes)]).unwrap();
+            }
+        }
+        (directory, connection, now)
+    }
+
+    fn left(connection: &Connection) -> Vec<(i64, i64)> {
+        let mut select = connection
+            .prepare("SELECT no, floor FROM sessions s WHERE EXISTS (SELECT 1 FROM events WHERE session = s.no)")
+            .unwrap();
+        select
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_too_old_goes_and_says_up_to_where() {
+        let (_directory, connection, now) = log(10);
+        let keep = Keep { age: SignedDuration::from_hours(60), ..Keep::default() };
+        assert_eq!(retain(&connection, keep, now).unwrap(), Some(4));
+        assert_eq!(retain(&connection, keep, now).unwrap(), None, "the others are young");
+        assert_eq!(left(&connection), [(2, 0), (3, 0)]);
+        let floor: i64 = connection
+            .query_row("SELECT floor FROM sessions WHERE no = 1", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(floor, 4);
+    }
+
+    #[test]
+    fn a_log_that_is_too_large_loses_the_oldest_until_it_is_not() {
+        let (_directory, connection, now) = log(100_000);
+        let keep = Keep { bytes: bytes(&connection).unwrap() - 300_000, ..Keep::default() };
+        let mut gone = 0;
+        while let Some(more) = retain(&connection, keep, now).unwrap() {
+            gone += more;
+        }
+        assert_eq!((gone, left(&connection)), (4, vec![(2, 0), (3, 0)]));
+        assert!(bytes(&connection).unwrap() <= keep.bytes);
+    }
 }

@@ -8,6 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// No message has so many tokens. A file that says more does not make sums run over.
+const MOST_TOKENS: u64 = 1 << 40;
+
 /// What an event does to the list of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageOp {
@@ -30,7 +33,7 @@ impl MessageOp {
             EventKind::MessageRecorded { message, .. } => Some(Self::Record {
                 id: message.id.to_string(),
                 model: message.model.as_ref().map(ToString::to_string),
-                tokens: message.usage.map_or(0, |usage| usage.total_tokens),
+                tokens: message.usage.map_or(0, |usage| usage.total_tokens.min(MOST_TOKENS)),
             }),
             EventKind::HistoryRewritten { removed, .. } if !removed.is_empty() => {
                 Some(Self::Remove(removed.iter().map(ToString::to_string).collect()))

@@ -31,8 +31,11 @@ pub fn search(connection: &Connection, query: &str, most: usize) -> rusqlite::Re
 
 /// Each word in quotes: what a person types is never an expression.
 fn expression(query: &str) -> Option<String> {
+    // An expression ends with the first NUL.
+    let parts =
+        query.split(|c: char| c.is_whitespace() || c == '\0').filter(|part| !part.is_empty());
     let words: Vec<String> =
-        query.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
+        parts.map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
     (!words.is_empty()).then(|| format!("{} *", words.join(" ")))
 }
 

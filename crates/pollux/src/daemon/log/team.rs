@@ -82,12 +82,17 @@ pub fn gone(connection: &Connection, session: &str, now: Timestamp) -> rusqlite:
     Ok(())
 }
 
-/// Writes a job down, or what became of it.
-pub fn save_job(connection: &Connection, job: &Job, client: Option<&str>) -> rusqlite::Result<()> {
-    connection
+/// Writes a job down, or what became of it. False where it has ended before.
+pub fn save_job(
+    connection: &Connection,
+    job: &Job,
+    client: Option<&str>,
+) -> rusqlite::Result<bool> {
+    let changed = connection
         .prepare_cached(
             "INSERT INTO jobs (id, client_id, caller, worker, state, job) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (id) DO UPDATE SET worker = ?4, state = ?5, job = ?6",
+             ON CONFLICT (id) DO UPDATE SET worker = ?4, state = ?5, job = ?6
+             WHERE state NOT IN ('done', 'failed', 'cancelled')",
         )?
         .execute(params![
             job.id,
@@ -97,7 +102,7 @@ pub fn save_job(connection: &Connection, job: &Job, client: Option<&str>) -> rus
             job.state.word(),
             serde_json::to_string(job).unwrap_or_default(),
         ])?;
-    Ok(())
+    Ok(changed > 0)
 }
 
 fn jobs_of(rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Job>> {

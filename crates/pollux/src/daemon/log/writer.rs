@@ -32,7 +32,11 @@ impl Job {
         let work = move |connection: &Connection| {
             let outcome = work(connection);
             let failed = outcome.is_err();
-            let after: After = Box::new(move |commit| tell(commit.and(outcome)));
+            // Its own reason says more than that nothing of the transaction was written.
+            let tell = move |commit: rusqlite::Result<()>| {
+                tell(outcome.and_then(|it| commit.map(|()| it)))
+            };
+            let after: After = Box::new(tell);
             Done { failed, after }
         };
         Self { work: Box::new(work) }
@@ -74,26 +78,35 @@ impl Drop for Writer {
 fn run(mut connection: Connection, mut waiting: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(AT_ONCE);
     while waiting.blocking_recv_many(&mut jobs, AT_ONCE) > 0 {
-        let (outcome, done) = transact(&mut connection, jobs.drain(..));
-        for after in done {
-            // Where the transaction failed, nothing of any of them was written.
-            after(outcome.as_ref().copied().map_err(copy));
-        }
+        write(&mut connection, jobs.drain(..));
     }
     // Leaves one file behind instead of three.
     let _checkpointed = connection.pragma_update(None, "wal_checkpoint", "truncate");
 }
 
+/// Writes all of them, in one transaction where that goes.
+fn write(connection: &mut Connection, mut jobs: impl ExactSizeIterator<Item = Job>) {
+    while jobs.len() > 0 {
+        let (outcome, done) = transact(connection, &mut jobs);
+        for after in done {
+            // Where the transaction failed, nothing of any of them was written.
+            after(outcome.as_ref().copied().map_err(copy));
+        }
+    }
+}
+
 fn transact(
     connection: &mut Connection,
-    jobs: impl Iterator<Item = Job>,
+    jobs: &mut impl Iterator<Item = Job>,
 ) -> (rusqlite::Result<()>, Vec<After>) {
     let mut all = Vec::new();
-    let jobs: Vec<Job> = jobs.collect();
     let mut transaction = match connection.transaction() {
         Ok(transaction) => transaction,
-        // Whoever waits sees that nothing came.
-        Err(error) => return (Err(error), Vec::new()),
+        Err(error) => {
+            // Whoever waits sees that nothing came.
+            jobs.for_each(drop);
+            return (Err(error), Vec::new());
+        }
     };
     for job in jobs {
         // One that fails takes no other with it.
@@ -102,6 +115,10 @@ fn transact(
         let ended = if done.failed { savepoint.rollback() } else { Ok(()) };
         let ended = ended.and_then(|()| savepoint.commit());
         all.push((ended, done.after));
+        // A full disk may end the whole transaction. What comes after that would be on disk, and be told that it is not.
+        if transaction.is_autocommit() {
+            break;
+        }
     }
     let commit = transaction.commit();
     let after = |(ended, after): (rusqlite::Result<()>, After)| -> After {
@@ -119,5 +136,47 @@ fn copy(error: &rusqlite::Error) -> rusqlite::Error {
             rusqlite::Error::SqliteFailure(*code, message.clone())
         }
         other => rusqlite::Error::ToSqlConversionFailure(other.to_string().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Job, write};
+    use rusqlite::Connection;
+    use std::sync::mpsc;
+
+    #[test]
+    fn what_is_told_to_be_on_disk_is_what_is_there_also_when_it_is_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = Connection::open(directory.path().join("log.db")).unwrap();
+        connection.execute_batch("CREATE TABLE words (word TEXT NOT NULL)").unwrap();
+        let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        connection.pragma_update(None, "max_page_count", pages + 2).unwrap();
+        let (tell, told) = mpsc::channel();
+        let words = ["one".to_owned(), "long".repeat(100_000), "two".to_owned()];
+        let jobs: Vec<Job> = words
+            .iter()
+            .cloned()
+            .map(|word| {
+                let (tell, name) = (tell.clone(), word.chars().take(4).collect::<String>());
+                let work = move |connection: &Connection| {
+                    connection.execute("INSERT INTO words (word) VALUES (?1)", [word])
+                };
+                Job::new(work, move |outcome| tell.send((name, outcome.is_ok())).unwrap())
+            })
+            .collect();
+        write(&mut connection, jobs.into_iter());
+        drop(tell);
+        let told: Vec<(String, bool)> = told.iter().collect();
+        assert_eq!(told.len(), 3, "{told:?}");
+        for (name, is_there) in told {
+            let found: bool = connection
+                .query_row("SELECT EXISTS (SELECT 1 FROM words WHERE word = ?1)", [&name], |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            assert_eq!(found, is_there, "{name}");
+            assert!(is_there || name != "two", "there is room for it");
+        }
     }
 }

@@ -11,7 +11,7 @@ use p256::ecdsa::{Signature, SigningKey};
 use rand::Rng;
 use serde_json::json;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -31,10 +31,14 @@ impl std::fmt::Debug for Vapid {
 impl Vapid {
     /// The key in a file, which is made where there is none. Nobody but the user can read it.
     pub fn in_file(path: &Path) -> anyhow::Result<Self> {
-        if let Ok(text) = fs::read_to_string(path) {
-            let bytes = URL_SAFE_NO_PAD.decode(text.trim())?;
-            let key = SigningKey::from_slice(&bytes);
-            return Ok(Self(key.with_context(|| format!("{} is no key", path.display()))?));
+        match fs::read_to_string(path) {
+            Ok(text) => match decoded(&text) {
+                Some(key) => return Ok(Self(key)),
+                // Cut short by a full disk, or by a power cut: nobody can be called with it.
+                None => fs::remove_file(path)?,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).context(format!("could not read {}", path.display())),
         }
         let key = random();
         let mut file =
@@ -71,6 +75,10 @@ impl Vapid {
     }
 }
 
+fn decoded(text: &str) -> Option<SigningKey> {
+    SigningKey::from_slice(&URL_SAFE_NO_PAD.decode(text.trim()).ok()?).ok()
+}
+
 /// Nearly every 32 bytes are a key; those that are none are thrown again.
 fn random() -> SigningKey {
     loop {
@@ -90,6 +98,17 @@ mod tests {
     use p256::ecdsa::signature::Verifier;
     use p256::ecdsa::{Signature, VerifyingKey};
     use web_push_native::{Auth, decrypt, p256::SecretKey};
+
+    #[test]
+    fn a_key_that_was_cut_short_is_made_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vapid");
+        for cut in ["", "abc"] {
+            std::fs::write(&path, cut).unwrap();
+            let vapid = Vapid::in_file(&path).unwrap();
+            assert_eq!(Vapid::in_file(&path).unwrap().public(), vapid.public());
+        }
+    }
 
     #[test]
     fn what_is_told_is_read_by_the_device_alone_and_signed_by_the_daemon() {

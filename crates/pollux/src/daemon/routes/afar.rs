@@ -43,7 +43,10 @@ pub(super) async fn share(
     let until = now.saturating_add(SignedDuration::from_hours(hours.into())).unwrap_or(now);
     let secret = Secret::random();
     let (hash, session) = (hash(secret.expose()), id.clone());
-    api.hub.log().write(move |connection| log::share(connection, &hash, &session, until)).await?;
+    api.hub
+        .log()
+        .write(move |connection| log::share(connection, &hash, &session, (now, until)))
+        .await?;
     note(&api, &guest, "share", Some(&id), json!({ "hours": hours })).await;
     let origins = api.addresses.origins().into_iter();
     let urls = origins.map(|origin| format!("{origin}/#/shared/{}", secret.expose())).collect();
@@ -83,8 +86,9 @@ pub(super) async fn shared(
         let trouble = Trouble::refused("wrong_code", "this link is wrong, or over");
         return Err(trouble.hint("ask for a new one").into());
     };
-    let (no, feed) = api.hub.feed(&id)?;
-    let summary = feed.summary();
+    // What is only in the session's file so far is read now.
+    let summary = api.hub.snapshot(&id).await?.summary;
+    let (no, _) = api.hub.feed(&id)?;
     let read = move |connection: &rusqlite::Connection| {
         log::messages(connection, no, before, MESSAGES, BYTES)
     };

@@ -20,6 +20,10 @@ use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
 const LONGEST_NAME: usize = 64;
+/// Somebody who has not been let in, in the audit log.
+const STRANGER: &str = "(not let in)";
+/// Names that are not for devices: the user's, Pollux's own, and a stranger's.
+const TAKEN: [&str; 3] = ["owner", "pollux", STRANGER];
 /// A browser keeps its cookie for a year, unless it is sent away before.
 const COOKIE_SECONDS: u32 = 31_536_000;
 
@@ -33,18 +37,28 @@ pub(super) async fn pair(
     Json(pairing): Json<Pairing>,
 ) -> Result<Json<Pair>, Bad> {
     need(&guest, Scope::Admin)?;
-    let name = pairing.name.trim();
-    if name.is_empty() || name.len() > LONGEST_NAME || pairing.scopes.is_empty() {
-        let message = "a device has a name of at most 64 bytes, and one scope at least";
+    // Nobody passes on more than he has.
+    for scope in &pairing.scopes {
+        need(&guest, *scope)?;
+    }
+    let pairing = Pairing { name: pairing.name.trim().to_owned(), ..pairing };
+    if !is_name(&pairing.name) || pairing.scopes.is_empty() {
+        let message = "a device has a name of its own of at most 64 bytes, and one scope at least";
         return Err(Trouble::refused("wrong_request", message).into());
     }
-    let detail = json!({ "name": name, "scopes": pairing.scopes });
+    let detail = json!({ "name": pairing.name, "scopes": pairing.scopes });
     let (code, expires_at) = api.door.pairings.open(pairing, api.hub.now());
     note(&api, &guest, "pair", None, detail).await;
     let origins = api.addresses.origins().into_iter();
     let urls = origins.map(|origin| format!("{origin}/#pair={code}")).collect();
     let fingerprint = api.fingerprint.clone();
     Ok(Json(Pair { code, urls, fingerprint, expires_at }))
+}
+
+/// True for a name under which nobody in the audit log is taken for somebody else.
+fn is_name(name: &str) -> bool {
+    let is_taken = TAKEN.iter().any(|taken| name.eq_ignore_ascii_case(taken));
+    !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(char::is_control) && !is_taken
 }
 
 /// What a device is told that was let in.
@@ -69,18 +83,22 @@ pub(super) async fn claim(
     Json(Paired { code, name: own }): Json<Paired>,
 ) -> Result<Response, Bad> {
     let now = api.hub.now();
-    let stranger = Guest { name: "(not let in)".into(), scopes: Vec::new(), ..Guest::owner() };
+    let stranger = Guest { name: STRANGER.into(), scopes: Vec::new(), ..Guest::owner() };
+    let open = api.door.pairings.is_open(now);
     let Some(Pairing { name, scopes }) = api.door.pairings.claim(&code, now) else {
-        note(&api, &stranger, "wrong_code", None, json!({})).await;
+        // Where no code could be guessed, nobody who is not let in can fill the disk either.
+        if open {
+            note(&api, &stranger, "wrong_code", None, json!({})).await;
+        }
         let trouble = Trouble::refused("wrong_code", "this code is wrong, used, or too old");
         return Err(trouble.hint("make a new one: `pollux pair`").into());
     };
-    let own = own.filter(|own| !own.trim().is_empty() && own.len() <= LONGEST_NAME);
+    let own = own.map(|own| own.trim().to_owned()).filter(|own| is_name(own));
     let name = own.unwrap_or(name);
     let id = uuid::Uuid::new_v4().to_string();
     let device = Device {
         id: id.clone(),
-        name: name.trim().to_owned(),
+        name: name.clone(),
         scopes: scopes.clone(),
         created_at: now,
         seen_at: Some(now),

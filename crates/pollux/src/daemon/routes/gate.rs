@@ -2,27 +2,34 @@
 
 use super::bad::problem;
 use super::{Api, Bad};
+use crate::api::Problem;
 use crate::daemon::door::{Guest, check as check_headers};
 use crate::trouble::Trouble;
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY,
-    STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
+    ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// On a request that came over the user's own socket, whose file nobody else can open.
 #[derive(Debug, Clone, Copy)]
 pub struct Local;
 
-/// An answer that is not there after so long is not coming: a body that trickles in, a disk that hangs. What streams has
-/// begun by then.
+/// An answer that is not there after so long is not waited for: a body that trickles in, a disk that hangs. What streams
+/// has begun by then; what writes goes on.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest reason that is passed on.
+const LONGEST_REASON: usize = 4 << 10;
 
 /// Nothing from elsewhere, nothing inline, nobody's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -39,6 +46,7 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
     };
     let path = request.uri().path();
     let is_api = path.starts_with("/api/");
+    let has_host = request.headers().get(HOST).is_some_and(|host| !host.as_bytes().contains(&b':'));
     // Who hands work over waits as long as the work takes.
     let waits = path == crate::daemon::mcp::PATH;
     let response = match checked {
@@ -52,10 +60,43 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
             (StatusCode::FORBIDDEN, Json(problem(&error))).into_response()
         }
     };
-    with_rules(response, is_api, &api)
+    let response = if is_api { shaped(response).await } else { response };
+    with_rules(response, is_api, api.secure && has_host)
 }
 
-fn with_rules(mut response: Response, is_api: bool, api: &Api) -> Response {
+/// Errors have one shape, also those that are made before anybody of ours is asked: a body that cannot be read, a method
+/// that there is not.
+async fn shaped(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let text = to_bytes(body, LONGEST_REASON).await.unwrap_or_default();
+    let (code, hint) = match status {
+        StatusCode::METHOD_NOT_ALLOWED => ("wrong_method", None),
+        StatusCode::PAYLOAD_TOO_LARGE => ("too_long", None),
+        StatusCode::REQUEST_TIMEOUT => {
+            ("too_slow", Some("it may be done yet: look before you ask again"))
+        }
+        status if status.is_server_error() => ("failed", Some("the daemon's log says why")),
+        _ => ("wrong_request", None),
+    };
+    let reason = String::from_utf8_lossy(&text).trim().to_owned();
+    let known = || status.canonical_reason().unwrap_or_default().to_lowercase();
+    let message = if reason.is_empty() { known() } else { reason };
+    let problem = Problem { code: code.into(), message, hint: hint.map(str::to_owned) };
+    let mut shaped = (status, Json(problem)).into_response();
+    if let Some(methods) = parts.headers.get(ALLOW) {
+        shaped.headers_mut().insert(ALLOW, methods.clone());
+    }
+    shaped
+}
+
+/// With `only_tls` browsers remember for the whole host that it speaks TLS, on all its ports: so it must be ours alone.
+fn with_rules(mut response: Response, is_api: bool, only_tls: bool) -> Response {
     let rules: [(HeaderName, &'static str); 6] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -71,7 +112,7 @@ fn with_rules(mut response: Response, is_api: bool, api: &Api) -> Response {
     if is_api {
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }
-    if api.secure {
+    if only_tls {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
     response
@@ -98,5 +139,22 @@ pub(super) async fn admit(
     }
     api.door.seen(&guest, api.hub.now()).await;
     request.extensions_mut().insert(guest);
-    next.run(request).await
+    if reads { next.run(request).await } else { to_the_end(&api, request, next).await }
+}
+
+/// Does what writes to its end, also where whoever asked goes away or waits no longer: it is not left half done, and it is
+/// in the audit log.
+async fn to_the_end(api: &Api, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = match Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await {
+        Ok(body) => body,
+        Err(rejection) => return rejection.into_response(),
+    };
+    let request = Request::from_parts(parts, Body::from(body));
+    let (tell, told) = oneshot::channel();
+    api.spawn(async move {
+        // Whoever asked may have gone away.
+        drop(tell.send(next.run(request).await));
+    });
+    told.await.unwrap_or_else(|_gone| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }

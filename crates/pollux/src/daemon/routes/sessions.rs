@@ -7,6 +7,7 @@ use crate::api::{
     Scope, Sessions, Summary, Trust,
 };
 use crate::daemon::door::Guest;
+use crate::daemon::hub::agent::is_command;
 use crate::daemon::log;
 use crate::daemon::socket::listed;
 use crate::trouble::Trouble;
@@ -14,7 +15,6 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use pollux_agent::gemini::terminal::Words;
 use pollux_agent::session::{Command, Reply, Request};
 use pollux_agent::terminal::Socket;
 use serde::{Deserialize, Serialize};
@@ -63,15 +63,18 @@ pub(super) async fn begin(
     if begin.mode.is_some_and(|mode| mode != pollux_agent::model::Mode::Plan) {
         need(&guest, Scope::Approve)?;
     }
-    if begin.resume.is_none() {
-        begin.cwd = scoped(&api, &guest, &begin.cwd).await?;
-    } else if let Some(id) = &begin.resume {
-        // It goes on where it was, and that must be allowed too.
-        let id = api.hub.find(id)?;
-        let cwd = api.hub.feed(&id)?.1.summary().cwd.clone();
-        let cwd = cwd.unwrap_or_else(|| begin.cwd.clone());
-        begin.cwd = scoped(&api, &guest, &cwd).await?;
+    let resumed = match &begin.resume {
+        Some(id) => Some(api.hub.feed(&api.hub.find(id)?)?.1.summary()),
+        None => None,
+    };
+    // What waits in its queue is said to the new agent too, and that may be another kind of agent than the one before.
+    let waits = resumed.iter().flat_map(|known| &known.queue).map(|queued| &queued.text);
+    for text in begin.prompt.iter().chain(waits) {
+        need(&guest, to_say(begin.driver, text))?;
     }
+    // It goes on where it was, and that must be allowed too.
+    let cwd = resumed.and_then(|known| known.cwd.clone());
+    begin.cwd = scoped(&api, &guest, &cwd.unwrap_or_else(|| begin.cwd.clone())).await?;
     let detail = json!({ "cwd": begin.cwd, "driver": begin.driver, "mode": begin.mode,
         "resume": begin.resume });
     let yolo = begin.mode == Some(pollux_agent::model::Mode::Yolo) && guest.device.is_some();
@@ -200,17 +203,19 @@ pub async fn commanded(
     Ok(reply)
 }
 
-/// What somebody must be allowed for a command. Keys can answer, change modes and run commands; and in a terminal so can a
-/// prompt that is a command of the CLI or of the shell.
+/// What somebody must be allowed to say this to an agent: a command of the CLI or of the shell can do all that keys can.
+pub(super) fn to_say(driver: Option<Driver>, text: &str) -> Scope {
+    if is_command(driver.unwrap_or_default(), text) { Scope::Admin } else { Scope::Prompt }
+}
+
+/// What somebody must be allowed for a command. Keys can answer, change modes and run commands.
 fn scope(api: &Api, session: &str, command: &Command) -> Scope {
     match command {
         Command::Answer { .. } | Command::Mode { .. } => Scope::Approve,
         Command::Keys { .. } => Scope::Admin,
         Command::Prompt { text, .. } | Command::Edit { text, .. } => {
             let summary = api.hub.feed(session).ok().map(|(_, feed)| feed.summary());
-            let typed = summary.is_some_and(|summary| summary.driver == Some(Driver::Terminal));
-            let is_prompt = matches!(Words::typed(text), Words::Prompt(_));
-            if typed && !is_prompt { Scope::Admin } else { Scope::Prompt }
+            to_say(summary.and_then(|summary| summary.driver), text)
         }
         _ => Scope::Prompt,
     }

@@ -1,7 +1,7 @@
 //! Teams: agents, jobs, letters. What an agent can do over MCP, a person can do here.
 #![expect(unused_qualifications, reason = "in what utoipa makes of `params`")]
 
-use super::sessions::{note, scoped};
+use super::sessions::{note, scoped, to_say};
 use super::{Api, Bad, need};
 use crate::api::team::{Give, Job, Jobs, Launch, Letters, More, Offered, Profiles, Teams, Write};
 use crate::api::{Problem, Scope, Summary};
@@ -77,19 +77,17 @@ pub(super) async fn launch(
     Json(mut launch): Json<Launch>,
 ) -> Result<Json<Summary>, Bad> {
     need(&guest, Scope::Prompt)?;
-    let mode = mode(&api, &launch.profile, launch.mode)?;
+    let profile = api.teams.store().find(&launch.profile)?;
+    let mode = launch.mode.or(profile.mode).unwrap_or_default();
     widened(&guest, mode)?;
+    if let Some(prompt) = &launch.prompt {
+        need(&guest, to_say(launch.driver.or(profile.driver), prompt))?;
+    }
     launch.cwd = scoped(&api, &guest, &launch.cwd).await?;
     let detail = json!({ "profile": launch.profile, "cwd": launch.cwd, "mode": mode });
     let summary = api.teams.launch(&caller(&guest), launch).await?;
     note(&api, &guest, "launch", Some(&summary.id), detail).await;
     Ok(Json((*summary).clone()))
-}
-
-/// The mode that an agent of this profile will have.
-fn mode(api: &Api, profile: &str, wanted: Option<Mode>) -> Result<Mode, Bad> {
-    let profile = api.teams.store().find(profile)?;
-    Ok(wanted.or(profile.mode).unwrap_or_default())
 }
 
 /// An agent that asks less than by default needs the right to answer. Given from afar, none may do everything: that ends
@@ -131,8 +129,8 @@ pub(super) async fn give(
     Json(mut give): Json<Give>,
 ) -> Result<Json<Job>, Bad> {
     need(&guest, Scope::Prompt)?;
-    let mode = mode(&api, &give.profile, None)?;
-    widened(&guest, mode)?;
+    let profile = api.teams.store().find(&give.profile)?;
+    widened(&guest, profile.mode.unwrap_or_default())?;
     let cwd = give.cwd.clone().ok_or_else(|| Trouble::refused("wrong_request", "where?"))?;
     give.cwd = Some(scoped(&api, &guest, &cwd).await?);
     let detail = json!({ "profile": give.profile, "cwd": give.cwd, "kind": give.kind });

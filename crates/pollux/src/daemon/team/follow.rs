@@ -175,7 +175,9 @@ impl Teams {
         }
         let attended =
             lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
-        self.keep(job).await?;
+        if !self.keep(job).await? {
+            return Ok(());
+        }
         if is_news(state) && is_written(job.kind, job.caller.is_some(), attended) {
             let text = Self::told(job);
             self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
@@ -267,7 +269,8 @@ impl Teams {
         }
         job.state = State::Starting;
         job.question = None;
-        self.keep(job).await
+        self.keep(job).await?;
+        Ok(())
     }
 
     /// A queue of which nobody could say whether its first prompt had arrived goes on: an agent that lives is told what
@@ -355,7 +358,7 @@ impl Teams {
             let no = self.hub().feed(worker)?.0;
             let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
             job.budget.tokens =
-                job.budget.tokens.map(|_| spent + more.tokens.unwrap_or(u64::MAX / 2));
+                job.budget.tokens.map(|_| spent.saturating_add(more.tokens.unwrap_or(u64::MAX)));
         }
         job.budget.seconds = more.seconds.or(job.budget.seconds);
         self.prompt(&mut job, "You may go on with your work now. Go on where you stopped.").await?;

@@ -1,9 +1,11 @@
 //! Giving work: a profile becomes an agent, a message becomes a job.
 
+use super::follow::pollux;
 use super::tree::{self, Tree};
 use super::{Caller, Kept, Teams, lock, nobody, rows};
 use crate::api::team::{Give, Inner, Job, Launch};
 use crate::api::{Begin, Driver, Summary};
+use crate::daemon::hub::agent::is_command;
 use crate::team::given::{Rights, given};
 use crate::team::job::{Kind, State};
 use crate::team::profile::Profile;
@@ -76,6 +78,7 @@ impl Teams {
             return Err(Trouble::refused("no_message", "there is nothing to be done").into());
         }
         let profile = self.store().find(&give.profile)?;
+        is_task(give.driver.or(profile.driver).unwrap_or_default(), &give.message)?;
         let cwd = self.place(caller, give.cwd.as_deref())?;
         let birth = self.birth(caller)?;
         let now = self.now();
@@ -128,7 +131,13 @@ impl Teams {
                 job.ended_at = Some(self.now());
             }
         }
-        self.keep(&job).await?;
+        if !self.keep(&job).await? {
+            // It was taken back while its worker was being started.
+            if let Some(worker) = &job.worker {
+                self.stop(&Caller::Person(pollux()), worker).await?;
+            }
+            return Err(Trouble::refused("job_ended", "the job was taken back").into());
+        }
         if let Some(trouble) = started_or(&job) {
             Err(trouble.into())
         } else {
@@ -172,7 +181,7 @@ impl Teams {
         let begin = Begin {
             client_id: Some(start.client_id),
             cwd: start.cwd,
-            driver: Some(start.driver.or(start.profile.driver).unwrap_or(Driver::Acp)),
+            driver: Some(start.driver.or(start.profile.driver).unwrap_or_default()),
             mode: Some(mode),
             model: start.model.or_else(|| start.profile.model.clone()),
             resume: None,
@@ -185,6 +194,10 @@ impl Teams {
         let by = caller.by(self);
         let summary = self.hub().begin_given(begin, given.clone(), &by).await?;
         let session = summary.id.clone();
+        if self.kept(&session).is_some() {
+            // The same request once more: it has its name already.
+            return Ok(session);
+        }
         let row = Kept {
             name: start.name,
             profile: given.profile.clone(),
@@ -261,10 +274,14 @@ impl Teams {
         }
     }
 
-    /// Writes down what became of a job, and tells those who wait for it.
-    pub(super) async fn keep(&self, job: &Job) -> anyhow::Result<()> {
+    /// Writes down what became of a job, and tells those who wait for it. False where it has ended before: what has ended
+    /// has ended, whoever else was at it.
+    pub(super) async fn keep(&self, job: &Job) -> anyhow::Result<bool> {
         let row = job.clone();
-        self.hub().log().write(move |connection| rows::save_job(connection, &row, None)).await?;
+        let saved = move |connection: &_| rows::save_job(connection, &row, None);
+        if !self.hub().log().write(saved).await? {
+            return Ok(false);
+        }
         let mut jobs = lock(&self.inner.jobs);
         if let Some(tell) = jobs.get(&job.id) {
             tell.send_replace(job.clone());
@@ -273,8 +290,18 @@ impl Teams {
             }
         }
         self.changed();
-        Ok(())
+        Ok(true)
     }
+}
+
+/// A job is for the model. A command runs without asking, with more rights than the caller may have; and what is to be done
+/// may be made of what others wrote.
+fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
+    if is_command(driver, message) {
+        let why = "this would be a command for the CLI or the shell, and no task";
+        return Err(Trouble::refused("not_a_task", why).hint("put words before it"));
+    }
+    Ok(())
 }
 
 fn started_or(job: &Job) -> Option<Trouble> {

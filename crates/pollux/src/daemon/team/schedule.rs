@@ -11,18 +11,22 @@ use crate::team::schedule::{Due, due, filled, next};
 use crate::trouble::Trouble;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use pollux_agent::process::{Child, Program};
 use pollux_agent::session::By;
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::ExitStatus;
 use std::time::Duration;
+use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-/// Time is told at least so often: a machine that slept does not count it.
-const REST: Duration = Duration::from_mins(10);
+/// Time is told at least so often, and sooner than a run counts as missed: a timer does not count the time that a machine
+/// slept.
+const REST: Duration = Duration::from_secs(30);
 /// A condition that takes longer hangs.
 const LONGEST: Duration = Duration::from_mins(2);
 /// So much of what a condition prints goes into a prompt.
-const OUTPUT: usize = 64 << 10;
+const OUTPUT: u64 = 64 << 10;
 
 impl Teams {
     /// Gives what is due, until it is stopped.
@@ -212,28 +216,32 @@ impl Teams {
 }
 
 /// Runs a condition: what it printed, or why it is not met.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it has a directory and a group, and is killed on drop"
-)]
 async fn met(condition: &[String], cwd: &Path) -> anyhow::Result<Result<String, String>> {
     let Some((program, arguments)) = condition.split_first() else {
         return Ok(Ok(String::new()));
     };
-    let mut command = tokio::process::Command::new(program);
-    command.args(arguments).current_dir(cwd).stdin(Stdio::null()).process_group(0);
-    let ran = tokio::time::timeout(LONGEST, command.kill_on_drop(true).output()).await;
-    let Ok(ran) = ran else {
+    let failed = |error| anyhow::anyhow!("`{program}` could not be run: {error}");
+    let mut child = Program::new(program, cwd).args(arguments).spawn().map_err(failed)?;
+    let Ok(ran) = tokio::time::timeout(LONGEST, ran(&mut child)).await else {
         anyhow::bail!("`{program}` did not end within {} s", LONGEST.as_secs());
     };
-    let ran = ran.map_err(|error| anyhow::anyhow!("`{program}` could not be run: {error}"))?;
-    if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr);
+    let (status, printed) = ran.map_err(failed)?;
+    let said = child.close().await;
+    if !status.success() {
         let line = said.trim().lines().last().map(|line| format!(": {line}")).unwrap_or_default();
-        return Ok(Err(format!("`{program}` ended with {}{line}", ran.status)));
+        return Ok(Err(format!("`{program}` ended with {status}{line}")));
     }
-    let printed = ran.stdout.get(..ran.stdout.len().min(OUTPUT)).unwrap_or_default();
-    Ok(Ok(String::from_utf8_lossy(printed).into_owned()))
+    Ok(Ok(String::from_utf8_lossy(&printed).into_owned()))
+}
+
+/// How a program ends, and the beginning of what it prints. The rest is let go: nobody keeps it, and it waits for nobody.
+async fn ran(child: &mut Child) -> io::Result<(ExitStatus, Vec<u8>)> {
+    let mut printed = Vec::new();
+    if let Some(mut stdout) = child.stdout() {
+        (&mut stdout).take(OUTPUT).read_to_end(&mut printed).await?;
+        tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await?;
+    }
+    Ok((child.wait().await?, printed))
 }
 
 fn no_schedule(name: &str) -> Trouble {

@@ -2,7 +2,7 @@
 
 use super::house::{House, is_idle, settings, subscribe};
 use super::told::{Stagehand, grew, turn_ended};
-use pollux_agent::model::{Choice, Effect, EventKind, Question, QuestionKind};
+use pollux_agent::model::{Choice, Effect, EventKind, Question, QuestionKind, SessionStatus};
 use pollux_agent::session::Order;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -67,10 +67,7 @@ async fn every_route_of_the_document_answers_as_it_says() {
             assert!(known || status == 422 || status == 404, "{method} {path} gives {status}");
             assert!(status < 500, "{method} {path} gives {status}");
             let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
-            assert!(
-                kind.starts_with("application/json") || status == 422,
-                "{method} {path}: {kind}"
-            );
+            assert!(kind.starts_with("application/json"), "{method} {path}: {kind}");
         }
     }
     house.close().await;
@@ -91,6 +88,60 @@ async fn a_retried_command_runs_once_also_over_a_restart() {
     let directory = house.close().await;
     let house = House::with(directory, hand.agents(), &settings()).await;
     assert_eq!(house.begin(begin).await, first, "after a restart too");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_request_many_times_at_once_begins_one_session_and_prompts_it_once() {
+    let (hand, house, _) = house().await;
+    let body = json!({ "cwd": house.directory.path(), "client_id": "tap", "prompt": "go" });
+    let taps = (0..8).map(|_| house.post("/api/v1/sessions", body.clone()));
+    let begun: Vec<(u16, Value)> = futures::future::join_all(taps).await;
+    let id = begun[0].1["id"].as_str().unwrap();
+    for (status, summary) in &begun {
+        assert_eq!((*status, summary["id"].as_str()), (201, Some(id)), "{summary}");
+    }
+    super::house::wait_until("the prompt", || !hand.told().is_empty()).await;
+    assert_eq!(hand.told().len(), 1, "{:?}", hand.told());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_again_for_a_session_that_was_begun_and_not_prompted_has_it_prompted() {
+    let (hand, house, _) = house().await;
+    // As far as a daemon came that was killed.
+    let half = json!({ "cwd": house.directory.path(), "client_id": "tap" });
+    let id = house.begin(half).await;
+    let whole = json!({ "cwd": house.directory.path(), "client_id": "tap", "prompt": "go" });
+    assert_eq!(house.begin(whole).await, id);
+    super::house::wait_until("the prompt", || !hand.told().is_empty()).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_gone_on_with_while_others_look_at_it_has_one_agent() {
+    let (hand, house, id) = house().await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    let is = |status| feed.summary().status == status;
+    for round in 0..10 {
+        hand.say(&id, EventKind::SessionEnded { reason: "gone".into() }).await;
+        super::house::wait_until("its end", || is(SessionStatus::Exited)).await;
+        let resume = json!({ "cwd": house.directory.path(), "resume": id });
+        let page = format!("/api/v1/sessions/{id}/messages");
+        let looks = futures::future::join_all((0..8).map(|_| house.get(&page)));
+        let again = futures::future::join_all(
+            (0..2).map(|_| house.post("/api/v1/sessions", resume.clone())),
+        );
+        let (_, begun) = futures::join!(looks, again);
+        let mut outcomes: Vec<u16> = begun.iter().map(|(status, _)| *status).collect();
+        outcomes.sort_unstable();
+        assert_eq!(outcomes, [201, 409], "once: {begun:?}");
+        let prompt = json!({ "type": "prompt", "text": "go" });
+        assert_eq!(house.command(&id, &format!("c{round}"), prompt).await.0, 200);
+        super::house::wait_until("the prompt", || hand.told().len() == round + 1).await;
+        hand.say(&id, turn_ended()).await;
+        super::house::wait_until("the end of the turn", || is(SessionStatus::Idle)).await;
+    }
     house.close().await;
 }
 

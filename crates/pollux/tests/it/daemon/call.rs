@@ -65,7 +65,7 @@ impl Browser {
     fn subscription(&self, endpoint: String) -> Subscription {
         let point = self.key.public_key().to_sec1_bytes();
         Subscription {
-            device: "a phone".into(),
+            device: "owner".into(),
             endpoint,
             p256dh: URL_SAFE_NO_PAD.encode(point),
             auth: URL_SAFE_NO_PAD.encode(self.auth),

@@ -10,12 +10,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Error as WsError;
 
-async fn house() -> House {
+pub(super) async fn house() -> House {
     House::open(Stagehand::default().agents()).await
 }
 
 /// Pairs a device as a program does, and gives its token.
-async fn paired(house: &House, scopes: &[&str]) -> String {
+pub(super) async fn paired(house: &House, scopes: &[&str]) -> String {
     let (status, pair) =
         house.post("/api/v1/pairings", json!({ "name": "phone", "scopes": scopes })).await;
     assert_eq!(status, 200, "{pair}");
@@ -24,7 +24,7 @@ async fn paired(house: &House, scopes: &[&str]) -> String {
     claimed["token"].as_str().unwrap().to_owned()
 }
 
-async fn status(request: reqwest::RequestBuilder) -> u16 {
+pub(super) async fn status(request: reqwest::RequestBuilder) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
@@ -345,8 +345,10 @@ async fn another_address_speaks_tls_and_says_the_fingerprint() {
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(key).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     house.close().await;
-    let proxy = Told { behind_proxy: Some("http://pollux.example".into()), ..Told::default() };
-    assert!(proxy.settle().is_err(), "a proxy in front must speak TLS");
+    for proxy in ["http://pollux.example", "http://localhost.evil.example"] {
+        let told = Told { behind_proxy: Some(proxy.into()), ..Told::default() };
+        assert!(told.settle().is_err(), "{proxy}: a proxy in front must speak TLS");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,8 @@
 use super::house::{House, LONGEST, settings, subscribe};
 use super::told::{Stagehand, grew};
 use jiff::{SignedDuration, Timestamp};
+use pollux_agent::gemini::transcript::Transcript;
+use pollux_agent::model::EventKind;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -78,6 +80,29 @@ async fn a_daemon_whose_disk_stays_full_ends_when_it_is_told_to() {
     for _ in 0..40 {
         hand.say(&id, grew("x".repeat(6000))).await;
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_claims_more_tokens_than_can_be_counted_holds_nothing_up() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = begun(&hand, &house).await;
+    let most = u64::MAX;
+    for number in 0..2 {
+        let said = format!(
+            r#"{{"id":"m{number}","timestamp":"2026-11-15T12:00:00Z","type":"gemini","content":"x","model":"m",
+            "tokens":{{"input":{most},"output":{most},"total":{most}}}}}"#
+        );
+        let said = said.replace('\n', "");
+        let message = Transcript::read(&said).messages().next().unwrap().into_owned();
+        assert_eq!(message.usage.unwrap().total_tokens, most);
+        let kind = EventKind::MessageRecorded { changed: false, message: Box::new(message) };
+        hand.say(&id, kind).await;
+    }
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    super::house::wait_until("both on disk", || feed.head().0 == 2).await;
+    assert_eq!(house.get("/api/v1/usage").await["models"][0]["messages"], 2);
     house.close().await;
 }
 

@@ -2,6 +2,8 @@
 
 use super::house::{House, Socket, subscribe};
 use super::told::{Stagehand, grew, turn_ended};
+use pollux::daemon::log::{Keep, retain};
+use pollux::daemon::reader::Reader;
 use pollux_agent::model::{EventKind, Rewrite};
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -157,6 +159,36 @@ async fn a_client_that_does_not_read_slows_neither_the_agent_nor_another_client(
             next += 1;
         }
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_slower_than_what_is_kept_is_told_so_and_gets_no_gap() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = house.begin(json!({ "cwd": house.directory.path() })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    for _ in 0..600 {
+        hand.say(&id, grew("x".repeat(1_000))).await;
+    }
+    super::house::wait_until("all of it on disk", || feed.head().0 == 600).await;
+    let bell = Arc::default();
+    let seen = Some((0, feed.head().1));
+    let (mut reader, first) = Reader::open(&house.api.hub, &id, seen, &bell).await.unwrap();
+    assert!(first.contains(r#""type":"resumed""#), "{first}");
+    let keep = Keep { bytes: 0, ..Keep::default() };
+    let now = house.api.hub.now();
+    let log = house.api.hub.log();
+    assert_eq!(
+        log.write(move |connection| retain(connection, keep, now)).await.unwrap(),
+        Some(600)
+    );
+    hand.say(&id, grew("after")).await;
+    super::house::wait_until("one more", || feed.head().0 == 601).await;
+    let next = reader.next().await.unwrap().unwrap();
+    assert!(next.contains(r#""type":"snapshot""#) && next.contains(r#""why":"gone""#), "{next}");
+    assert!(reader.place().0 >= 600);
     house.close().await;
 }
 

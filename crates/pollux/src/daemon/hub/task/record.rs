@@ -7,6 +7,9 @@ use pollux_agent::session::Effect;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// That the log cannot be written is said once in so many tries: the journal may be on the same disk.
+const SAID: u32 = 120;
+
 impl Task {
     /// Numbers facts, writes them down, and does what follows from them. Comes back when they are on disk.
     pub(super) async fn record(&mut self, events: Vec<Event<'static>>, command: Option<Accepted>) {
@@ -53,14 +56,19 @@ impl Task {
         count: bool,
     ) {
         sum::state(&mut self.summary, &self.session, &self.feed.summary());
+        let mut tries = 0_u32;
         loop {
             let summary = Arc::new(self.summary.clone());
             let row = Row { no: self.no, summary, command: command.clone() };
             match self.log.append(row, entries.clone(), Arc::clone(&self.feed)).await {
                 Ok(()) => break,
                 // The agent waits as long as the disk does. Nothing is told that was not written.
-                Err(error) => tracing::error!(session = %self.summary.id, "{error:#}"),
+                Err(error) if tries.is_multiple_of(SAID) => {
+                    tracing::error!(session = %self.summary.id, "{error:#}");
+                }
+                Err(_) => {}
             }
+            tries = tries.wrapping_add(1);
             tokio::select! {
                 () = tokio::time::sleep(TRY_AGAIN) => {}
                 // Who ends the daemon does not wait for the disk: the files of the agents have what is missing.

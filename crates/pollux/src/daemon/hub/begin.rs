@@ -1,0 +1,178 @@
+//! How a session begins: new, once more by a client that is not sure, or gone on with.
+
+use super::agent::Wanted;
+use super::{Hub, Slot, epoch, unknown};
+use crate::api::{Begin, Summary};
+use crate::daemon::log::{Feed, begin, begins, begun};
+use crate::team::given::Given;
+use crate::trouble::Trouble;
+use pollux_agent::model::SessionStatus;
+use pollux_agent::session::{By, Command, Reply, Request};
+use std::sync::Arc;
+
+impl Hub {
+    /// Starts a session.
+    pub async fn begin(&self, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
+        self.begin_with(begin, None, by).await
+    }
+
+    /// Starts a session whose process is given something that others are not.
+    pub async fn begin_given(
+        &self,
+        begin: Begin,
+        given: Given,
+        by: &By,
+    ) -> anyhow::Result<Arc<Summary>> {
+        self.begin_with(begin, Some(given), by).await
+    }
+
+    async fn begin_with(
+        &self,
+        begin: Begin,
+        given: Option<Given>,
+        by: &By,
+    ) -> anyhow::Result<Arc<Summary>> {
+        let turn = self.inner.begins.lock().await;
+        if let Some(client) = begin.client_id.clone() {
+            let known = self.log().read(move |connection| begun(connection, &client)).await?;
+            if let Some(known) = known {
+                drop(turn);
+                return self.begun_before(&known, begin, by).await;
+            }
+        }
+        let id = if let Some(resumed) = &begin.resume {
+            self.resume(resumed, &begin).await?
+        } else {
+            let mut wanted = Wanted::new(&begin, None);
+            wanted.given = given;
+            let (id, summary) = (wanted.id.clone(), self.summary(&wanted));
+            self.add(wanted, summary, begin.client_id.clone()).await?;
+            id
+        };
+        drop(turn);
+        self.first_prompt(&id, begin, by).await?;
+        Ok(self.feed(&id)?.1.summary())
+    }
+
+    /// A request that has begun a session before. Its prompt is handed over where it was not: the daemon may have ended
+    /// in between.
+    async fn begun_before(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
+        let feed = self.feed(id)?.1;
+        if feed.summary().status != SessionStatus::Exited {
+            self.first_prompt(id, begin, by).await?;
+        }
+        Ok(feed.summary())
+    }
+
+    /// Goes on with a session whose agent is gone, or that Pollux has only read so far. Gives its id.
+    async fn resume(&self, resumed: &str, begin: &Begin) -> anyhow::Result<String> {
+        let id = self.find(resumed)?;
+        let (file, known, given) = {
+            let slots = self.slots();
+            let slot = slots.get(&id).ok_or_else(|| unknown(&id))?;
+            let given = slot.start.as_ref().and_then(|start| start.given.clone());
+            (slot.file.clone(), slot.feed.summary(), given)
+        };
+        let live = !matches!(known.status, SessionStatus::Exited);
+        if live && known.driver.is_some() {
+            let trouble = Trouble::refused("still_there", "the agent of this session is there");
+            return Err(trouble.hint("just send to it: `pollux send ID TEXT`").into());
+        }
+        let mut wanted = Wanted::new(begin, known.agent_id.clone());
+        wanted.id.clone_from(&id);
+        wanted.file = file;
+        // Its role and its limits are part of what it is.
+        wanted.given = given;
+        if let Some(cwd) = known.cwd.clone() {
+            wanted.cwd = cwd;
+        }
+        // The mode of before does not come back by itself.
+        wanted.mode = begin.mode.unwrap_or_default();
+        self.reopen(&id, wanted).await?;
+        Ok(id)
+    }
+
+    /// Opens a session anew, with another agent than before.
+    pub(super) async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
+        let turn = self.slot(id)?.turn;
+        let turn = turn.lock().await;
+        self.close(id).await;
+        {
+            let mut slots = self.slots();
+            let slot = slots.get_mut(id).ok_or_else(|| unknown(id))?;
+            let mut summary = (*slot.feed.summary()).clone();
+            summary.driver = Some(wanted.driver);
+            summary.status = SessionStatus::Starting;
+            summary.mode = wanted.mode;
+            summary.version += 1;
+            slot.feed.set_summary(summary);
+            slot.torn = false;
+            slot.start = Some(wanted.clone());
+        }
+        let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);
+        self.log()
+            .write(move |connection| {
+                connection.execute("UPDATE sessions SET start = ?2 WHERE no = ?1", (no, start))
+            })
+            .await?;
+        drop(turn);
+        self.ask(id).await?;
+        Ok(())
+    }
+
+    async fn first_prompt(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<()> {
+        let Some(text) = begin.prompt else { return Ok(()) };
+        let name = begin.client_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let command = Command::prompt(text);
+        let request = Request { id: format!("{name}-prompt"), by: by.clone(), command };
+        match self.command(id, request).await? {
+            Reply::Done(_) => Ok(()),
+            Reply::Refused(refusal) => {
+                let hint = refusal.hint.unwrap_or_default();
+                Err(Trouble::refused("refused", refusal.message).hint(hint).into())
+            }
+        }
+    }
+
+    /// What is to be known of a session that begins.
+    pub(super) fn summary(&self, wanted: &Wanted) -> Summary {
+        let now = self.now();
+        Summary {
+            id: wanted.id.clone(),
+            agent_id: wanted.agent_id.clone(),
+            driver: Some(wanted.driver),
+            cwd: Some(wanted.cwd.clone()),
+            mode: wanted.mode,
+            model: wanted.model.clone(),
+            epoch: epoch(now),
+            ..Summary::empty(now)
+        }
+    }
+
+    /// Writes a session down and opens it.
+    pub(super) async fn add(
+        &self,
+        wanted: Wanted,
+        summary: Summary,
+        client: Option<String>,
+    ) -> anyhow::Result<()> {
+        let (row, start) = (summary.clone(), serde_json::to_string(&wanted)?);
+        let no = self
+            .log()
+            .write(move |connection| {
+                if let Some(client) = client {
+                    begins(connection, &client, &row.id)?;
+                }
+                begin(connection, &row, Some(&start), None)
+            })
+            .await?;
+        let id = summary.id.clone();
+        let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
+        let (start, torn) = (Some(wanted), false);
+        let (task, file, ends, turn) = (None, None, None, Arc::default());
+        let slot = Slot { no, feed, task, file, start, torn, ends, turn };
+        self.slots().insert(id.clone(), slot);
+        self.ask(&id).await?;
+        Ok(())
+    }
+}
