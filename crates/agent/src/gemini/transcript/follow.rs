@@ -112,6 +112,20 @@ impl Follow {
         self.behind
     }
 
+    /// What is new in the file, to its end, for those who have to know all of it before they go on. A newer CLI that takes
+    /// up a session of the old format goes on in a log beside it, and so does this.
+    pub(in crate::gemini) fn poll_all(&mut self) -> Vec<Event<'static>> {
+        let log = self.path.with_extension("jsonl");
+        if self.path.extension().is_some_and(|extension| extension == "json") && log.exists() {
+            *self = Self::new(log);
+        }
+        let mut events = self.poll();
+        while self.behind {
+            events.extend(self.poll());
+        }
+        events
+    }
+
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
