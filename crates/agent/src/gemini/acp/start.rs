@@ -345,9 +345,12 @@ impl Gemini {
                 config.keep = Some(Arc::new(file));
                 Vec::new()
             }
-            _ => vec![format!(
+            Ok(None) => vec![format!(
                 "{} cannot be read as JSON and is left alone: what commands print comes from the session file",
                 machine.display()
+            )],
+            Err(error) => vec![format!(
+                "settings for this process could not be written ({error}): what commands print comes from the session file"
             )],
         }
     }
@@ -371,10 +374,17 @@ impl Gemini {
         let mut open = Open::new(&cwd);
         open.load = self.open.as_ref().map(|resume| resume.id.clone());
         open.mcp = std::mem::take(&mut self.mcp);
-        let session = match (agent.open(open).await, guard.as_ref()) {
-            (session, None) => session?,
-            (session, Some(guard)) => checked(session, guard)?,
-        };
+        let opened = agent.open(open).await;
+        // Loaded or not, its file must be as it was.
+        if let Some(guard) = &guard
+            && let Err(missing) = checked(guard)
+        {
+            let cause = opened.err();
+            // It writes no more into what is put back.
+            agent.close().await;
+            return Err(damaged(guard, &missing, cause));
+        }
+        let session = opened?;
         let mut live = Live { session, agent, guard, early: VecDeque::new() };
         live.early.extend(notes.into_iter().map(|text| {
             Event::new(Source::Pollux, EventKind::Notice { level: Level::Warning, text })
@@ -383,13 +393,17 @@ impl Gemini {
     }
 }
 
-/// A session that was loaded, or was not: either way its file must be as it was.
-fn checked(session: Result<Session, Failure>, guard: &Guard) -> Result<Session, Failure> {
+/// Looks that every message is in the file of a session that was loaded, or was not.
+fn checked(guard: &Guard) -> Result<(), String> {
     // A stub that cannot be moved now is moved at the end.
     let _moved = guard.move_stubs();
-    let Err(missing) = guard.check() else { return session };
-    let back = guard.put_back();
-    let what = match back {
+    guard.check()
+}
+
+/// Puts the file back, when nobody writes it any more.
+fn damaged(guard: &Guard, missing: &str, cause: Option<Failure>) -> Failure {
+    let _moved = guard.move_stubs();
+    let what = match guard.put_back() {
         Ok(()) => "the file was put back as it was".to_owned(),
         Err(error) => format!("and the file could not be put back: {error}"),
     };
@@ -397,12 +411,12 @@ fn checked(session: Result<Session, Failure>, guard: &Guard) -> Result<Session, 
     let mut failure = Failure::new(Phase::Request, "resume_damaged", message)
         .hint(format!("a copy is at {}", guard.copy().display()))
         .retryable();
-    if let Err(cause) = session {
+    if let Some(cause) = cause {
         failure.stderr = cause.stderr;
         failure.upstream = cause.upstream;
         failure.rpc_code = cause.rpc_code;
     }
-    Err(failure)
+    failure
 }
 
 /// A session of Gemini CLI that lives. Dropping it ends the CLI, and all that it started, at once.
