@@ -23,7 +23,7 @@ const OLDEST: Version = Version::new(0, 16, 0);
 /// | field | default | |
 /// |---|---|---|
 /// | `cli` | found | the program and its version |
-/// | `home` | the user's | the home that holds `.gemini` |
+/// | `home` | `GEMINI_CLI_HOME`, else the user's | the home that holds `.gemini` |
 /// | `cwd` | of this process | where the agent works |
 /// | `mode` | the CLI's own | `--approval-mode` |
 /// | `model` | the CLI's own | `--model` |
@@ -145,7 +145,7 @@ impl Gemini {
         self
     }
 
-    /// The home that holds the CLI's directory `.gemini`. Without this it is the user's.
+    /// The home that holds the CLI's directory `.gemini`. Without this it is what `GEMINI_CLI_HOME` names, else the user's.
     #[must_use]
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
@@ -312,7 +312,8 @@ impl Gemini {
         };
         let args = self.arguments(&cli)?;
         let cwd = self.cwd.clone();
-        let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let home =
+            self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
         let mut config = self.config.clone();
         config.program.clone_from(&cli.path);
         config.args = args;
