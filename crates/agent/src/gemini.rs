@@ -5,6 +5,7 @@ pub mod apart;
 pub mod cli;
 pub mod commands;
 pub mod hooks;
+mod mention;
 pub mod models;
 pub mod screen;
 mod settings;

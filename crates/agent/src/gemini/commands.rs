@@ -21,6 +21,8 @@ const OWN: [(&str, &str); 12] = [
 
 /// How deep directories of commands are looked into.
 const DEPTH: usize = 4;
+/// A file that is longer is no command. A repository may be anybody's.
+const LONGEST: u64 = 1 << 20;
 
 /// All commands, by name: those of the CLI, of the user (`~/.gemini/commands`) and of a project (`.gemini/commands`), of
 /// which the later ones win, as in the CLI.
@@ -56,6 +58,9 @@ fn read(directory: &Path, before: &str, depth: usize, out: &mut Vec<(String, Str
         if kind.is_dir() && depth > 0 {
             read(&path, &format!("{before}{name}:"), depth - 1, out);
         } else if kind.is_file() && path.extension().is_some_and(|end| end == "toml") {
+            if entry.metadata().is_ok_and(|metadata| metadata.len() > LONGEST) {
+                continue;
+            }
             let text = fs::read_to_string(&path).unwrap_or_default();
             let table = text.parse::<toml::Table>().unwrap_or_default();
             let about = table.get("description").and_then(toml::Value::as_str).unwrap_or_default();

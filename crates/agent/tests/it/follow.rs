@@ -132,6 +132,56 @@ fn a_log_that_is_deleted_ends_and_begins_again_when_it_is_back() {
 }
 
 #[test]
+fn a_log_that_is_written_anew_where_it_stands_is_known_by_what_stood_there() {
+    let home = Home::new();
+    let (path, mut follow) = followed(&home);
+    // Larger than before, and in the same file: neither says that it is another log.
+    fs::write(&path, log(&[header("s"), user("1", "hello"), user("7", &"new ".repeat(100))]))
+        .unwrap();
+    let events = told(&follow.poll());
+    assert_eq!(events.first().unwrap(), r#"#1 "replaced" gone ["2"]"#, "{events:?}");
+    assert!(events.len() == 2 && events[1].starts_with("7 new"), "{events:?}");
+    append(&path, &log(&[answer("8", "Again.")]));
+    assert_eq!(told(&follow.poll()), ["8 Again."]);
+}
+
+/// A log of which one look has told a part only.
+fn half_told(home: &Home) -> (std::path::PathBuf, Follow) {
+    let long = |at: u32| user(&at.to_string(), &"x".repeat(400 << 10));
+    let path = home.put("p/chats/s.jsonl", log(&(0..8).map(long).collect::<Vec<_>>()));
+    let mut follow = Follow::new(&path);
+    assert!(!follow.poll().is_empty() && follow.is_behind());
+    (path, follow)
+}
+
+#[test]
+fn a_log_that_is_deleted_while_there_is_more_to_tell_has_nothing_more_to_tell() {
+    let home = Home::new();
+    let (path, mut follow) = half_told(&home);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(told(&follow.poll()), ["ended the session file was deleted"]);
+    assert!(!follow.is_behind(), "whoever waits for the rest waits for nothing");
+}
+
+#[test]
+fn a_log_that_cannot_be_read_for_a_while_is_told_to_its_end_later() {
+    let home = Home::new();
+    let (path, mut follow) = half_told(&home);
+    let aside = path.with_extension("aside");
+    fs::rename(&path, &aside).unwrap();
+    // A directory can be opened, and not read.
+    fs::create_dir(&path).unwrap();
+    assert!(follow.poll().is_empty() && !follow.is_behind());
+    fs::remove_dir(&path).unwrap();
+    fs::rename(&aside, &path).unwrap();
+    let mut events = follow.poll();
+    while follow.is_behind() {
+        events.extend(follow.poll());
+    }
+    assert!(told(&events).last().unwrap().starts_with("7 "), "{}", events.len());
+}
+
+#[test]
 fn what_is_there_can_be_skipped() {
     let home = Home::new();
     let path = home.put("p/chats/s.jsonl", log(&[header("s"), user("1", "hello")]));

@@ -121,6 +121,21 @@ async fn what_nobody_took_is_spooled_and_found_by_whoever_comes() {
     assert!(inbox.spooled().unwrap().is_empty(), "a payload is told once");
 }
 
+#[tokio::test]
+async fn what_was_spooled_and_not_read_to_its_end_is_found_by_the_next_who_comes() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = place(&directory);
+    let line = frame("SessionStart", None, br#"{"session_id":"first"}"#);
+    assert_eq!(deliver(&line, &place), Delivered::Spooled);
+    // As somebody leaves it who is ended between putting it away and reading it.
+    fs::rename(&place.spool, place.spool.with_extension("taken")).unwrap();
+    let line = frame("SessionStart", None, br#"{"session_id":"second"}"#);
+    assert_eq!(deliver(&line, &place), Delivered::Spooled);
+    let lines = Inbox::open(place).await.unwrap().spooled().unwrap();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("first") && lines[1].contains("second"), "{lines:?}");
+}
+
 #[test]
 fn the_spool_is_bounded_and_keeps_the_newest() {
     let directory = tempfile::tempdir().unwrap();
@@ -131,9 +146,11 @@ fn the_spool_is_bounded_and_keeps_the_newest() {
             frame("AfterTool", None, format!("{{\"n\":{n},\"text\":\"{piece}\"}}").as_bytes());
         assert_eq!(deliver(&line, &place), Delivered::Spooled);
     }
+    let huge = frame("AfterTool", None, format!("\"{}\"", piece.repeat(5)).as_bytes());
+    assert_eq!(deliver(&huge, &place), Delivered::Lost, "one payload is not worth all the others");
     let files = fs::read_dir(place.spool.parent().unwrap()).unwrap();
     let sizes: Vec<u64> = files.map(|file| file.unwrap().metadata().unwrap().len()).collect();
-    assert!(sizes.iter().sum::<u64>() <= 2 * (LONGEST_SPOOL + 1_100_000), "{sizes:?}");
+    assert!(sizes.iter().sum::<u64>() <= 2 * LONGEST_SPOOL, "{sizes:?}");
     assert!(fs::read_to_string(&place.spool).unwrap().contains("\"n\":19,"));
 }
 
@@ -287,6 +304,21 @@ fn malformed_settings_are_refused_and_untouched() {
 }
 
 #[test]
+fn hooks_of_an_earlier_program_do_not_come_back_when_the_later_ones_go() {
+    let home = Home::new(Some("{\n  \"ui\": {}\n}\n"));
+    home.settings().install("/old/pollux").unwrap();
+    let file = home.gemini().join("settings.json");
+    let edited =
+        fs::read_to_string(&file).unwrap().replace("\"ui\": {}", "\"ui\": { \"mine\": 1 }");
+    fs::write(&file, edited).unwrap();
+    home.settings().install("/new/pollux").unwrap();
+    assert_eq!(home.settings().uninstall().unwrap(), Done::Restored);
+    assert_eq!(home.settings().installed().unwrap(), None);
+    let left: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(left, serde_json::json!({ "ui": { "mine": 1 } }));
+}
+
+#[test]
 fn a_link_to_settings_stays_a_link_and_its_mode_stays() {
     let home = Home::new(None);
     let real = home.directory.path().join("dotfiles.json");
@@ -327,4 +359,19 @@ fn the_extension_is_a_directory_of_its_own() {
         "somebody else's extension is not overwritten"
     );
     assert!(!extension.uninstall().unwrap(), "nor removed");
+}
+
+#[test]
+fn an_extension_that_was_only_half_written_is_written_to_its_end() {
+    let home = Home::new(Some("{}"));
+    let extension = Extension::new(&home.gemini());
+    extension.install("/opt/pollux", "0.1.0").unwrap();
+    let manifest = extension.directory().join("gemini-extension.json");
+    fs::rename(&manifest, manifest.with_file_name(".gemini-extension.json.77.pollux")).unwrap();
+    assert!(extension.install("/opt/pollux", "0.1.0").unwrap());
+    assert!(extension.installed().is_some());
+    // What somebody else keeps there is theirs, with or without a manifest.
+    fs::remove_file(&manifest).unwrap();
+    fs::write(extension.directory().join("notes.md"), "mine").unwrap();
+    assert!(extension.install("/opt/pollux", "0.1.0").is_err());
 }

@@ -5,6 +5,7 @@ mod acp;
 mod checkpoint;
 mod claude;
 mod control;
+mod drive;
 mod fixtures;
 mod follow;
 mod history;

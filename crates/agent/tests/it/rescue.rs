@@ -1,7 +1,8 @@
 //! What is saved from the CLI, and that nothing is lost by saving it.
 
-use crate::home::{Home, answer, context, header, log, user};
+use crate::home::{Home, answer, context, document, header, log, user};
 use pollux_agent::gemini::transcript::rescue::{Rescued, rescue};
+use pollux_agent::gemini::transcript::resume::Guard;
 use std::fs;
 
 const LIVE: &str = "p/chats/session-2026-11-15T18-08-abcdabcd.jsonl";
@@ -44,6 +45,37 @@ fn a_second_rescue_of_the_same_copies_nothing_again() {
 }
 
 #[test]
+fn a_session_that_has_only_grown_since_has_one_copy() {
+    let home = endangered();
+    let aside = home.path().join("aside");
+    let first = rescue(&home.only(), &aside).unwrap();
+    let more = log(&[user("3", "more")]);
+    let session = home.only();
+    let whole = fs::read_to_string(&session.file.path).unwrap() + &more;
+    fs::write(&session.file.path, &whole).unwrap();
+    let second = rescue(&home.only(), &aside).unwrap();
+    assert_eq!(second.copy, first.copy);
+    assert_eq!(fs::read_to_string(&second.copy).unwrap(), whole);
+    // One that was written anew is another.
+    fs::write(&session.file.path, log(&[header("abcdabcd-1"), user("9", "anew")])).unwrap();
+    let third = rescue(&home.only(), &aside).unwrap();
+    assert_ne!(third.copy, first.copy);
+    assert_eq!(fs::read_to_string(&first.copy).unwrap(), whole);
+}
+
+#[test]
+fn a_stub_in_which_somebody_has_spoken_since_is_left_where_it_is() {
+    let home = endangered();
+    let session = home.only();
+    let stub = home.path().join("tmp").join(STUB);
+    let spoken = log(&[header("abcdabcd-1"), context(), user("7", "here I am")]);
+    fs::write(&stub, &spoken).unwrap();
+    let rescued = rescue(&session, &home.path().join("aside")).unwrap();
+    assert_eq!(rescued.stub, None);
+    assert_eq!(fs::read_to_string(&stub).unwrap(), spoken);
+}
+
+#[test]
 fn a_rescue_never_writes_over_another_file() {
     let home = endangered();
     let aside = home.path().join("aside");
@@ -62,4 +94,19 @@ fn a_rescue_that_cannot_copy_removes_nothing() {
     fs::write(&aside, "").unwrap();
     rescue(&home.only(), &aside).unwrap_err();
     assert!(home.path().join("tmp").join(STUB).exists());
+}
+
+#[test]
+fn a_session_of_the_old_format_is_put_back_without_the_log_that_was_made_of_it() {
+    let home = Home::new();
+    let said = [user("1", "hello"), answer("2", "Hi.")];
+    let name = "p/chats/session-2025-10-01T10-00-abcdabcd.json";
+    let file = home.put(name, document("abcdabcd-1", &said));
+    let aside = home.path().join("aside");
+    let guard = Guard::new(&file, &aside).unwrap();
+    let made = home.put(&format!("{name}l"), log(&[header("abcdabcd-1"), user("1", "hello")]));
+    assert!(guard.check().unwrap_err().contains("message 2 of 2"));
+    guard.put_back().unwrap();
+    assert_eq!(guard.check(), Ok(()));
+    assert!(!made.exists() && aside.join("p").join(made.file_name().unwrap()).exists());
 }

@@ -80,12 +80,15 @@ fn change<'t>(old: &'t str, new: &'t str) -> (String, String) {
     let head = before.iter().zip(&after).take_while(same).count();
     let room = before.len().min(after.len()) - head;
     let tail = before.iter().rev().zip(after.iter().rev()).take(room).take_while(same).count();
-    for more in 0..=before.len() {
+    // A few more lines at first, then ever more: a file of equal lines is not worth a look for each of them.
+    let more =
+        std::iter::successors(Some(0), |more| Some(if *more < 16 { more + 1 } else { more * 2 }));
+    for more in more.take_while(|more| *more < 2 * before.len().max(1)) {
         let (head, tail) = (head.saturating_sub(more), tail.saturating_sub(more));
         let part =
             |lines: &[&str]| lines.get(head..lines.len() - tail).unwrap_or_default().concat();
         let found = part(&before);
-        if !found.is_empty() && old.matches(found.as_str()).count() == 1 {
+        if !found.is_empty() && old.find(&found) == old.rfind(&found) {
             return (found, part(&after));
         }
     }
@@ -116,6 +119,11 @@ mod tests {
         assert_eq!(said("a\nb\n", "a\nX\nb\n"), ["a\nb\n", "a\nX\nb\n"]);
         assert_eq!(said("a\nb\n", "a\n"), ["b\n", ""]);
         assert_eq!(said("", "x"), ["", "x"]);
+        let many = "same\n".repeat(100_000);
+        let (head, tail) = many.split_at(many.len() / 2);
+        let grown = format!("{head}other\n{tail}");
+        let (old, new) = change(&many, &grown);
+        assert_eq!(many.replacen(&old, &new, 1), grown);
         let (old, new) = change("a a a", "a b a");
         assert_eq!("a a a".replacen(&old, &new, 1), "a b a");
     }

@@ -65,7 +65,8 @@ impl Aside {
 }
 
 fn rule(rule: &Denied<'_>) -> String {
-    let quote = |text: &str| format!("{text:?}");
+    // One character that TOML does not know, and the CLI would take none of the rules.
+    let quote = |text: &str| toml::Value::from(text).to_string();
     let names: Vec<String> = gemini_names(rule.tool).iter().map(|name| quote(name)).collect();
     let (decision, priority) = match rule.decision {
         Decision::Deny => ("deny", 999),
@@ -99,9 +100,13 @@ mod tests {
     #[test]
     fn a_rule_names_the_tools_as_gemini_does() {
         let of = |tool, command| rule(&Denied { tool, command, decision: Decision::Deny });
-        assert!(of("Bash", Some("rm \"x\"")).starts_with(
-            "[[rule]]\ntoolName = [\"run_shell_command\"]\ncommandPrefix = \"rm \\\"x\\\"\"\n"
+        assert!(of("Bash", Some("rm -r")).starts_with(
+            "[[rule]]\ntoolName = [\"run_shell_command\"]\ncommandPrefix = \"rm -r\"\n"
         ));
+        for odd in ["rm \u{7f}\u{200b}'x'", "a\nb\t\\", "\"\"\"", "ü🦊"] {
+            let read: toml::Table = of("Bash", Some(odd)).parse().unwrap();
+            assert_eq!(read["rule"][0]["commandPrefix"].as_str(), Some(odd));
+        }
         assert!(of("Grep", None).contains("\"grep_search\", \"search_file_content\""));
         assert!(of("mcp__calc", None).contains("[\"mcp_calc_*\"]"));
         assert!(of("mcp__calc__add", None).contains("[\"mcp_calc_add\"]"));

@@ -23,7 +23,7 @@ const OLDEST: Version = Version::new(0, 16, 0);
 /// | field | default | |
 /// |---|---|---|
 /// | `cli` | found | the program and its version |
-/// | `home` | the user's | the home that holds `.gemini` |
+/// | `home` | `GEMINI_CLI_HOME`, else the user's | the home that holds `.gemini` |
 /// | `cwd` | of this process | where the agent works |
 /// | `mode` | the CLI's own | `--approval-mode` |
 /// | `model` | the CLI's own | `--model` |
@@ -145,7 +145,7 @@ impl Gemini {
         self
     }
 
-    /// The home that holds the CLI's directory `.gemini`. Without this it is the user's.
+    /// The home that holds the CLI's directory `.gemini`. Without this it is what `GEMINI_CLI_HOME` names, else the user's.
     #[must_use]
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
@@ -312,7 +312,8 @@ impl Gemini {
         };
         let args = self.arguments(&cli)?;
         let cwd = self.cwd.clone();
-        let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let home =
+            self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
         let mut config = self.config.clone();
         config.program.clone_from(&cli.path);
         config.args = args;
@@ -345,9 +346,12 @@ impl Gemini {
                 config.keep = Some(Arc::new(file));
                 Vec::new()
             }
-            _ => vec![format!(
+            Ok(None) => vec![format!(
                 "{} cannot be read as JSON and is left alone: what commands print comes from the session file",
                 machine.display()
+            )],
+            Err(error) => vec![format!(
+                "settings for this process could not be written ({error}): what commands print comes from the session file"
             )],
         }
     }
@@ -371,10 +375,17 @@ impl Gemini {
         let mut open = Open::new(&cwd);
         open.load = self.open.as_ref().map(|resume| resume.id.clone());
         open.mcp = std::mem::take(&mut self.mcp);
-        let session = match (agent.open(open).await, guard.as_ref()) {
-            (session, None) => session?,
-            (session, Some(guard)) => checked(session, guard)?,
-        };
+        let opened = agent.open(open).await;
+        // Loaded or not, its file must be as it was.
+        if let Some(guard) = &guard
+            && let Err(missing) = checked(guard)
+        {
+            let cause = opened.err();
+            // It writes no more into what is put back.
+            agent.close().await;
+            return Err(damaged(guard, &missing, cause));
+        }
+        let session = opened?;
         let mut live = Live { session, agent, guard, early: VecDeque::new() };
         live.early.extend(notes.into_iter().map(|text| {
             Event::new(Source::Pollux, EventKind::Notice { level: Level::Warning, text })
@@ -383,13 +394,17 @@ impl Gemini {
     }
 }
 
-/// A session that was loaded, or was not: either way its file must be as it was.
-fn checked(session: Result<Session, Failure>, guard: &Guard) -> Result<Session, Failure> {
+/// Looks that every message is in the file of a session that was loaded, or was not.
+fn checked(guard: &Guard) -> Result<(), String> {
     // A stub that cannot be moved now is moved at the end.
     let _moved = guard.move_stubs();
-    let Err(missing) = guard.check() else { return session };
-    let back = guard.put_back();
-    let what = match back {
+    guard.check()
+}
+
+/// Puts the file back, when nobody writes it any more.
+fn damaged(guard: &Guard, missing: &str, cause: Option<Failure>) -> Failure {
+    let _moved = guard.move_stubs();
+    let what = match guard.put_back() {
         Ok(()) => "the file was put back as it was".to_owned(),
         Err(error) => format!("and the file could not be put back: {error}"),
     };
@@ -397,12 +412,12 @@ fn checked(session: Result<Session, Failure>, guard: &Guard) -> Result<Session, 
     let mut failure = Failure::new(Phase::Request, "resume_damaged", message)
         .hint(format!("a copy is at {}", guard.copy().display()))
         .retryable();
-    if let Err(cause) = session {
+    if let Some(cause) = cause {
         failure.stderr = cause.stderr;
         failure.upstream = cause.upstream;
         failure.rpc_code = cause.rpc_code;
     }
-    Err(failure)
+    failure
 }
 
 /// A session of Gemini CLI that lives. Dropping it ends the CLI, and all that it started, at once.

@@ -1,7 +1,9 @@
 //! Who is signed in, as far as files and variables tell. Nobody is asked, and no secret is read further than whether it
 //! is there.
 
-use serde::{Deserialize, Serialize};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstObject, CstRootNode};
+use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
@@ -17,27 +19,6 @@ pub enum Account {
     Present,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct Settings {
-    #[serde(default)]
-    security: Security,
-    /// Before 0.9 it stood here.
-    #[serde(rename = "selectedAuthType")]
-    old: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Security {
-    #[serde(default)]
-    auth: Auth,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Auth {
-    #[serde(rename = "selectedType")]
-    selected: Option<String>,
-}
-
 /// The variables that sign somebody in.
 const VARIABLES: [&str; 4] =
     ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"];
@@ -45,15 +26,12 @@ const VARIABLES: [&str; 4] =
 /// Who is signed in to the CLI whose directory is `gemini`. `is_set` tells of a variable whether it is set.
 pub fn account(gemini: &Path, is_set: &dyn Fn(&str) -> bool) -> Account {
     let text = fs::read_to_string(gemini.join("settings.json")).unwrap_or_default();
-    let settings: Settings = serde_json::from_str(&without_comments(&text)).unwrap_or_default();
     let home = gemini.parent().unwrap_or(gemini);
     let written = [gemini.join(".env"), home.join(".env")].iter().any(|file| names_one(file));
     let variable = written || VARIABLES.iter().any(|name| is_set(name));
-    match settings.security.auth.selected.or(settings.old).as_deref() {
+    match selected(&text).as_deref() {
         Some("oauth-personal" | "login_with_google") => Account::NotServed,
-        Some("gemini-api-key") if variable || !is_set("GEMINI_API_KEY") && stored(gemini) => {
-            Account::Present
-        }
+        Some("gemini-api-key") if variable || stored(gemini) => Account::Present,
         Some("gemini-api-key") => Account::None,
         Some(_) => Account::Present,
         None if variable => Account::Present,
@@ -78,35 +56,17 @@ fn names_one(file: &Path) -> bool {
     })
 }
 
-/// JSON without the comments that the CLI allows in its settings.
-fn without_comments(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    let mut in_string = false;
-    while let Some(c) = rest.next() {
-        match (c, rest.peek().copied()) {
-            ('\\', Some(next)) if in_string => {
-                out.push(c);
-                out.push(next);
-                rest.next();
-            }
-            ('"', _) => {
-                in_string = !in_string;
-                out.push(c);
-            }
-            ('/', Some('/')) if !in_string => {
-                rest.by_ref().find(|c| *c == '\n');
-                out.push('\n');
-            }
-            ('/', Some('*')) if !in_string => {
-                let mut before = ' ';
-                rest.next();
-                rest.by_ref().find(|c| std::mem::replace(&mut before, *c) == '*' && *c == '/');
-            }
-            _ => out.push(c),
-        }
-    }
-    out
+/// The way of signing in that settings choose. Comments are allowed in them.
+fn selected(settings: &str) -> Option<String> {
+    let text = settings.trim_start_matches('\u{feff}');
+    let root = CstRootNode::parse(text, &ParseOptions::default()).ok()?.object_value()?;
+    let text = |object: &CstObject, name: &str| {
+        object.get(name)?.value()?.as_string_lit()?.decoded_value().ok()
+    };
+    let auth = root.object_value("security").and_then(|security| security.object_value("auth"));
+    let selected = auth.and_then(|auth| text(&auth, "selectedType"));
+    // Before 0.9 it stood here.
+    selected.or_else(|| text(&root, "selectedAuthType"))
 }
 
 #[cfg(test)]
@@ -124,5 +84,8 @@ mod tests {
         let settings = "{ // \"how\"\n \"security\": { /* x */ \"auth\": { \"selectedType\": \"oauth-personal\" } } }";
         fs::write(gemini.join("settings.json"), settings).unwrap();
         assert_eq!(account(&gemini, &|_| false), Account::NotServed);
+        let old = "{ \"selectedAuthType\": \"vertex-ai\", \"security\": null, }";
+        fs::write(gemini.join("settings.json"), old).unwrap();
+        assert_eq!(account(&gemini, &|_| false), Account::Present);
     }
 }

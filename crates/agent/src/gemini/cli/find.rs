@@ -7,9 +7,9 @@
 use super::State;
 use crate::model::{Failure, Phase};
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,8 @@ pub struct Search {
     pub path: Option<OsString>,
     /// The user's home.
     pub home: Option<PathBuf>,
+    /// The home that `GEMINI_CLI_HOME` names, in which the CLI has its directory instead.
+    pub cli_home: Option<PathBuf>,
     /// The file of settings for the whole machine that `GEMINI_CLI_SYSTEM_SETTINGS_PATH` names.
     pub settings: Option<PathBuf>,
 }
@@ -43,6 +45,9 @@ const IN_HOME: [&str; 14] = [
     ".local/share/pnpm/gemini",
     "Library/pnpm/gemini",
 ];
+
+/// The variable that names another home for the CLI.
+const CLI_HOME: &str = "GEMINI_CLI_HOME";
 
 /// For all users.
 const FOR_ALL: [&str; 5] = [
@@ -93,8 +98,19 @@ impl Search {
             variable: some("GEMINI_CLI_PATH").map(PathBuf::from),
             path: some("PATH"),
             home: some("HOME").map(PathBuf::from),
+            cli_home: some(CLI_HOME).map(PathBuf::from),
             settings: some("GEMINI_CLI_SYSTEM_SETTINGS_PATH").map(PathBuf::from),
         }
+    }
+
+    /// The home in which a CLI with these variables has its directory `.gemini`, besides those of this process.
+    pub(in crate::gemini) fn home_of(
+        &self,
+        env: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)],
+    ) -> Option<PathBuf> {
+        let given = env.iter().rev().find(|(name, _)| name.as_ref() == CLI_HOME);
+        let given = given.map(|(_, home)| PathBuf::from(home.as_ref()));
+        given.or_else(|| self.cli_home.clone()).or_else(|| self.home.clone())
     }
 
     /// The first program that can be run.
@@ -103,7 +119,8 @@ impl Search {
         let variable = self.variable.as_ref().map(|path| (path, "GEMINI_CLI_PATH"));
         if let Some((path, by)) = named.or(variable) {
             return match () {
-                () if is_executable(path) => Ok(path.clone()),
+                // It will be run elsewhere than here.
+                () if is_executable(path) => Ok(path::absolute(path).unwrap_or(path.clone())),
                 () if path.exists() => Err(Missing::NotExecutable(path.clone())),
                 () => Err(Missing::NotThere(path.clone(), by)),
             };
@@ -174,7 +191,7 @@ fn is_executable(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Missing, Search};
+    use super::{Missing, Search, is_executable};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -193,9 +210,21 @@ mod tests {
             program(&home.path().join(place), 0o755);
         }
         let search = Search { home: Some(home.path().into()), ..Search::default() };
-        let found = search.find().unwrap();
+        let mut found = search.places().into_iter().filter(|path| is_executable(path));
         // A machine may have one for all users, which comes first.
-        assert!(found.to_string_lossy().contains("v20.2.0") || !found.starts_with(home.path()));
+        let found = found.find(|path| path.starts_with(home.path())).unwrap();
+        assert!(found.to_string_lossy().contains("v20.2.0"), "{}", found.display());
+    }
+
+    #[test]
+    fn the_session_files_are_where_the_cli_itself_will_put_them() {
+        let none: [(&str, &str); 0] = [];
+        let mut search = Search { home: Some("/me".into()), ..Search::default() };
+        assert_eq!(search.home_of(&none), Some("/me".into()));
+        search.cli_home = Some("/named".into());
+        assert_eq!(search.home_of(&none), Some("/named".into()));
+        let given = [("GEMINI_CLI_HOME", "/given"), ("OTHER", "x")];
+        assert_eq!(search.home_of(&given), Some("/given".into()));
     }
 
     #[test]
@@ -208,5 +237,8 @@ mod tests {
         assert!(matches!(named(&home.path().join("none")), Err(Missing::NotThere(..))));
         program(&plain, 0o755);
         assert_eq!(named(&plain).unwrap(), plain);
+        let up = "../".repeat(64);
+        let found = named(&Path::new(&up).join("bin/sh")).unwrap();
+        assert!(found.is_absolute(), "it is run in other directories too: {}", found.display());
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::io::AsyncReadExt;
@@ -104,10 +105,10 @@ fn read(cache: &Path) -> BTreeMap<String, Known> {
 
 /// Beside it, then renamed: a reader never sees half of it.
 fn write(cache: &Path, known: &BTreeMap<String, Known>) -> std::io::Result<()> {
-    if let Some(directory) = cache.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    let half = cache.with_extension(format!("{}.half", std::process::id()));
-    fs::write(&half, serde_json::to_vec(known)?)?;
-    fs::rename(&half, cache)
+    let directory = cache.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let mut half = tempfile::Builder::new().suffix(".half").tempfile_in(directory)?;
+    half.write_all(&serde_json::to_vec(known)?)?;
+    half.persist(cache)?;
+    Ok(())
 }

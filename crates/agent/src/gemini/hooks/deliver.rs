@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// How long a payload may take to its listener. The CLI waits for as long.
 pub const LIMIT: Duration = Duration::from_millis(50);
 
-/// How large a spool grows. The one before is kept too; what is older goes.
+/// How large a spool grows. The one before is kept too; what is older goes, and what is larger alone is not kept: the
+/// session file has it.
 pub const LONGEST_SPOOL: u64 = 4 * 1024 * 1024;
 
 /// Where hooks hand their payloads to.
@@ -82,6 +83,10 @@ fn hand_over(line: &[u8], path: &Path, until: Instant) -> io::Result<()> {
 
 /// Adds a line to the spool. One write to a file that is open for appending is whole, whoever else writes.
 fn spool(line: &[u8], path: &Path) -> io::Result<()> {
+    let length = line.len() as u64;
+    if length > LONGEST_SPOOL {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     let open = || OpenOptions::new().create(true).append(true).mode(0o600).open(path);
     let mut file = match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -91,9 +96,14 @@ fn spool(line: &[u8], path: &Path) -> io::Result<()> {
         }
         opened => opened?,
     };
-    if file.metadata()?.len() >= LONGEST_SPOOL {
-        fs::rename(path, earlier(path))?;
-        file = open()?;
+    // What is there now, and not what was opened: somebody may have put that away already.
+    match fs::metadata(path) {
+        Ok(now) if now.len() + length > LONGEST_SPOOL => {
+            fs::rename(path, earlier(path))?;
+            file = open()?;
+        }
+        Ok(_) => {}
+        Err(_) => file = open()?,
     }
     file.write_all(line)
 }

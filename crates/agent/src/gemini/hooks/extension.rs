@@ -3,6 +3,7 @@
 use super::settings::replace;
 use super::{EVENTS, NAME, TIMEOUT_MS, command};
 use serde_json::{Map, Value, json};
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -34,19 +35,17 @@ impl Extension {
         if !self.is_ours() {
             return None;
         }
-        let text = fs::read_to_string(self.directory.join("hooks/hooks.json")).ok()?;
-        let hooks: Value = serde_json::from_str(&text).ok()?;
-        let hook = &hooks["hooks"][EVENTS.first()?][0]["hooks"][0];
-        Some(hook["command"].as_str()?.to_owned())
+        let hooks: Value = serde_json::from_str(&fs::read_to_string(self.hooks()).ok()?).ok()?;
+        command_in(&hooks)
     }
 
     /// Writes it, or brings it up to date. A directory of the same name that is not ours is an error.
     pub fn install(&self, program: &str, version: &str) -> io::Result<bool> {
-        if self.directory.exists() && !self.is_ours() {
+        if self.directory.exists() && !self.is_ours() && !self.is_half_made() {
             let why = "an extension of this name is there, and it is not ours";
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }
-        let hooks = self.directory.join("hooks/hooks.json");
+        let hooks = self.hooks();
         let manifest = self.directory.join("gemini-extension.json");
         fs::create_dir_all(self.directory.join("hooks"))?;
         // The manifest last: a directory without one is no extension.
@@ -63,12 +62,34 @@ impl Extension {
         Ok(true)
     }
 
+    /// True where nothing is there but what comes first when it is written: whoever wrote it was ended before the manifest.
+    fn is_half_made(&self) -> bool {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        let hooks = fs::read_to_string(self.hooks()).unwrap_or_default();
+        let hooks: Value = serde_json::from_str(&hooks).unwrap_or_default();
+        let ours = hooks.is_null() || command_in(&hooks).is_some();
+        let is_first =
+            |name: &OsString| name == "hooks" || name.to_string_lossy().ends_with(".pollux");
+        ours && names.iter().all(is_first)
+    }
+
+    fn hooks(&self) -> PathBuf {
+        self.directory.join("hooks/hooks.json")
+    }
+
     fn is_ours(&self) -> bool {
         let text =
             fs::read_to_string(self.directory.join("gemini-extension.json")).unwrap_or_default();
         let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
         manifest["name"] == NAME && manifest["description"] == DESCRIPTION
     }
+}
+
+/// The command of the first of our hooks.
+fn command_in(hooks: &Value) -> Option<String> {
+    let hook = &hooks["hooks"][EVENTS.first()?][0]["hooks"][0];
+    (hook["name"] == NAME).then(|| hook["command"].as_str())?.map(str::to_owned)
 }
 
 fn manifest_file(version: &str) -> Value {

@@ -1,6 +1,7 @@
 //! The listener's side: what hooks hand over, and what they had to spool before somebody listened.
 
 use super::deliver::{Place, earlier};
+use rustix::io::Errno;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -11,6 +12,9 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// A hook that takes longer to say its line is gone.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long to wait where the system has no room for one more connection.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// A payload that is longer is not taken.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -47,15 +51,15 @@ impl Inbox {
     pub fn spooled(&self) -> io::Result<Vec<String>> {
         let mut lines = Vec::new();
         for spool in [earlier(&self.place.spool), self.place.spool.clone()] {
-            // Away first: a hook that comes now begins a new spool.
             let taken = spool.with_extension("taken");
+            // Somebody who was ended while they read it has left it.
+            take(&taken, &mut lines)?;
+            // Away first: a hook that comes now begins a new spool.
             match fs::rename(&spool, &taken) {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 moved => moved?,
             }
-            let text = String::from_utf8_lossy(&fs::read(&taken)?).into_owned();
-            lines.extend(text.split('\n').filter(|line| !line.is_empty()).map(str::to_owned));
-            fs::remove_file(&taken)?;
+            take(&taken, &mut lines)?;
         }
         Ok(lines)
     }
@@ -63,7 +67,14 @@ impl Inbox {
     /// The next line that a hook hands over.
     pub async fn next(&self) -> io::Result<String> {
         loop {
-            let (stream, _) = self.listener.accept().await?;
+            let stream = match self.listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) if is_passing(&error) => {
+                    tokio::time::sleep(AGAIN).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let mut text = Vec::new();
             let mut stream = stream.take(LONGEST);
             let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut text)).await;
@@ -73,6 +84,23 @@ impl Inbox {
             }
         }
     }
+}
+
+/// Reads a spool that was put away, if it is there, and removes it.
+fn take(taken: &Path, lines: &mut Vec<String>) -> io::Result<()> {
+    let bytes = match fs::read(taken) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    lines.extend(text.split('\n').filter(|line| !line.is_empty()).map(str::to_owned));
+    fs::remove_file(taken)
+}
+
+/// Too many files are open, or the hook has gone already: the next one may be heard all the same.
+fn is_passing(error: &io::Error) -> bool {
+    let passing = [Errno::MFILE, Errno::NFILE, Errno::CONNABORTED, Errno::NOBUFS, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|errno| passing.contains(&errno))
 }
 
 impl Drop for Inbox {

@@ -78,7 +78,12 @@ impl Settings {
     pub fn install(&self, program: &str) -> Result<Done, Failed> {
         let now = self.read()?;
         // From what it was before, the result is the same each time.
-        let before = self.untouched(now.as_deref()).map_or_else(|| now.clone(), |note| note.before);
+        let before = match (&now, self.untouched(now.as_deref())) {
+            (_, Some(note)) => note.before,
+            // Ours of another program may be in it, which it must not come back to.
+            (Some(now), None) => Some(self.without_ours(now)?),
+            (None, None) => None,
+        };
         let after = match &before {
             Some(text) => edit::with(text, program),
             None => edit::fresh(program),
@@ -113,15 +118,20 @@ impl Settings {
 
     /// Takes our entries out of a file that somebody has changed since.
     fn take_out(&self, now: &str) -> Result<Done, Failed> {
-        let before = self.note().and_then(|note| note.before);
-        let had = before.map(|text| paths(&text)).unwrap_or_default();
-        let without = edit::without(now, &|path| !had.iter().any(|had| had == path));
-        let without = without.map_err(|wrong| self.refused(wrong))?;
+        let without = self.without_ours(now)?;
         if without == now {
             return Ok(Done::Unchanged);
         }
         self.write(&without)?;
         Ok(Done::Changed)
+    }
+
+    /// A text without our entries, and without what is empty then and was not there before.
+    fn without_ours(&self, now: &str) -> Result<String, Failed> {
+        let before = self.note().and_then(|note| note.before);
+        let had = before.map(|text| paths(&text)).unwrap_or_default();
+        let without = edit::without(now, &|path| !had.iter().any(|had| had == path));
+        without.map_err(|wrong| self.refused(wrong))
     }
 
     fn refused(&self, wrong: Wrong) -> Failed {

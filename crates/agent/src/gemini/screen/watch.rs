@@ -2,7 +2,8 @@
 
 use super::{Dialog, Evidence, Reading};
 use crate::model::{
-    Answer, Event, EventKind, Mode, Part, QuestionKind, SessionChange, SessionStatus, Source, Text,
+    Answer, Event, EventKind, Meaning, Mode, Part, QuestionKind, SessionChange, SessionStatus,
+    Source, Text,
 };
 
 /// Follows the screen of one session. Pure: what it knows is what it was shown.
@@ -147,7 +148,23 @@ fn is_same(one: &Dialog, other: &Dialog) -> bool {
     let options = one.kind == QuestionKind::Choice || one.options.len() == other.options.len();
     let told = (one.kind, &one.tool, &one.text, one.place)
         == (other.kind, &other.tool, &other.text, other.place);
-    told && options && is_same_text(&one.subject, &other.subject)
+    told && options && is_same_text(&one.subject, &other.subject) && is_same_command(one, other)
+}
+
+/// Two commands that only begin alike are two questions, also where the line of the tool has no room for all of them. Where
+/// rows are wrapped does not count, nor what there is no room for.
+fn is_same_command(one: &Dialog, other: &Dialog) -> bool {
+    let command = |dialog: &Dialog| match &dialog.meaning {
+        Some(Meaning::Command { command, .. }) => {
+            let head = command.split('…').next().unwrap_or(command);
+            Some(head.chars().filter(|char| !char.is_whitespace()).collect::<String>())
+        }
+        _ => None,
+    };
+    match (command(one), command(other)) {
+        (Some(one), Some(other)) => one.starts_with(&other) || other.starts_with(&one),
+        _ => true,
+    }
 }
 
 /// The same text, where the end of either may be cut.
@@ -168,4 +185,39 @@ fn grown<'a>(before: &str, now: &'a str) -> Option<&'a str> {
         }
     }
     Some(rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Dialog, Evidence, Reading};
+    use super::Watch;
+    use crate::model::{Derived, Meaning, QuestionKind, SessionStatus};
+
+    fn asking(command: &str) -> Reading {
+        let command = command.to_owned();
+        let derived = Derived(vec![("command", "screen")]);
+        let dialog = Dialog {
+            kind: QuestionKind::Command,
+            tool: Some("Shell".to_owned()),
+            subject: "cd /a/long/way && rm…".to_owned(),
+            text: "Allow execution of [Shell]?".to_owned(),
+            meaning: Some(Meaning::Command { command, output: None, exit_code: None, derived }),
+            options: Vec::new(),
+            typed: true,
+            place: None,
+        };
+        let status = Some(SessionStatus::Waiting);
+        Reading { status, evidence: Evidence::Title, dialog: Some(dialog), ..Reading::default() }
+    }
+
+    #[test]
+    fn of_two_long_commands_that_begin_alike_each_is_a_question() {
+        let mut watch = Watch::default();
+        watch.see(&asking("cd /a/long/way && rm one"));
+        let first = watch.open().unwrap().0.to_owned();
+        watch.see(&asking("cd /a/long/way\n&& rm one"));
+        assert_eq!(watch.open().unwrap().0, first, "it is only wrapped in another way");
+        watch.see(&asking("cd /a/long/way && rm two"));
+        assert_ne!(watch.open().unwrap().0, first);
+    }
 }

@@ -105,7 +105,7 @@ impl Run {
         self
     }
 
-    /// The home that holds the CLI's directory `.gemini`. Without this it is the user's.
+    /// The home that holds the CLI's directory `.gemini`. Without this it is what `GEMINI_CLI_HOME` names, else the user's.
     #[must_use]
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
@@ -200,7 +200,8 @@ impl Run {
         };
         let cwd = self.cwd.canonicalize().map_err(|error| no_directory(&self.cwd, &error))?;
         let (args, input) = self.order.arguments(&cli, &cwd)?;
-        let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let home =
+            self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
         let own = self.own_settings(&cli, search.settings);
         let mut program = Program::new(&cli.path, &cwd).args(args).input(input);
         // One process instead of two, of which the first would ignore our signals.

@@ -80,7 +80,7 @@ fn result(object: &Object<'_>) -> Value {
 
 /// The tokens of each model and their sum, under the names that the stream has for them.
 fn stats(stats: &Stats<'_>) -> Value {
-    let mut sum = [0; 4];
+    let mut sum = [0_u64; 4];
     let mut models = Map::new();
     for (name, model) in &stats.models.0 {
         let model: Model<'_> = serde_json::from_str(model.get()).unwrap_or_default();
@@ -90,7 +90,7 @@ fn stats(stats: &Stats<'_>) -> Value {
         }
         let counts = [tokens.total.0, tokens.prompt.0, tokens.candidates.0, tokens.cached.0];
         for (sum, count) in sum.iter_mut().zip(counts) {
-            *sum += count;
+            *sum = sum.saturating_add(count);
         }
         models.insert(name.clone().into_owned(), named(counts));
     }
@@ -139,6 +139,17 @@ mod tests {
         assert_eq!((run.input_tokens, run.output_tokens, run.cached_tokens), (2468, 90, 40));
         assert_eq!((run.thoughts_tokens, run.total_tokens), (14, 2572));
         assert!(translator.told().result.as_ref().is_some_and(|result| result.success));
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_counted_as_far_as_one_can_count() {
+        let model = r#"{"tokens":{"prompt":18446744073709551615,"candidates":1,"total":7}}"#;
+        let text = format!(r#"{{"response":"","stats":{{"models":{{"a":{model},"b":{model}}}}}}}"#);
+        let mut translator = Translator::default();
+        for line in &lines(&text) {
+            translator.line(line, &mut Vec::new());
+        }
+        assert!(translator.told().result.is_some());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a headless run is told: the arguments of the CLI, by version. Pure.
 
 use super::super::cli::{Cli, Version};
+use super::super::mention::mention;
 use crate::model::{Failure, Mode, Phase};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -79,8 +80,7 @@ impl Order {
     fn whole_prompt(&self) -> String {
         let mut prompt = self.prompt.clone();
         for file in &self.attach {
-            prompt.push_str(" @");
-            prompt.push_str(&escaped(&file.display().to_string()));
+            prompt.push_str(&mention(file));
         }
         prompt
     }
@@ -95,18 +95,6 @@ impl Order {
         }
         all
     }
-}
-
-/// A path as the CLI reads it behind an `@`: what would end it is escaped.
-fn escaped(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for c in path.chars() {
-        if !(c.is_alphanumeric() || "/._-+".contains(c)) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -62,8 +62,7 @@ impl Place {
             let found = self.id.as_deref().and_then(|id| find(&self.gemini, id));
             self.follow = found.map(Follow::new);
         }
-        self.migrate();
-        let mut events = self.follow.as_mut().map(Follow::poll).unwrap_or_default();
+        let mut events = self.follow.as_mut().map(Follow::poll_all).unwrap_or_default();
         events.retain(|event| match &event.kind {
             EventKind::MessageRecorded { message, .. } => {
                 !self.known.contains(message.id.to_str().as_ref())
@@ -71,18 +70,6 @@ impl Place {
             _ => true,
         });
         events
-    }
-
-    /// A newer CLI that takes up a session of the old format goes on in a log beside it.
-    fn migrate(&mut self) {
-        let Some(path) = self.path().filter(|path| path.extension().is_some_and(|e| e == "json"))
-        else {
-            return;
-        };
-        let log = path.with_extension("jsonl");
-        if log.exists() {
-            self.follow = Some(Follow::new(log));
-        }
     }
 }
 

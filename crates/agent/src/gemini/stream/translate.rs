@@ -313,7 +313,7 @@ fn usage_of(input: u64, output: u64, cached: u64, total: u64) -> Usage {
         output_tokens: output,
         total_tokens: total,
         cached_tokens: cached,
-        thoughts_tokens: total.saturating_sub(input + output),
+        thoughts_tokens: total.saturating_sub(input.saturating_add(output)),
         tool_tokens: 0,
     }
 }

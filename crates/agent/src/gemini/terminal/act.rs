@@ -1,5 +1,6 @@
 //! Orders, carried out with keys as a person would, each seen to have worked on the screen.
 
+use super::super::mention::mention;
 use super::order::Busy;
 use super::words::{Words, stands};
 use super::work::Work;
@@ -47,8 +48,7 @@ impl Work {
         self.has_no_draft().await?;
         let mut pasted = words.pasted();
         for file in files {
-            pasted.push_str(" @");
-            pasted.push_str(&escaped(&file.display().to_string()));
+            pasted.push_str(&mention(file));
             // Behind a path the CLI offers others, and Enter would choose one of them.
             pasted.push(' ');
         }
@@ -340,16 +340,4 @@ pub(super) fn gone() -> Failure {
 /// Commands of the CLI that begin a new conversation.
 fn clears(command: &str) -> bool {
     matches!(command.trim(), "/clear" | "/new")
-}
-
-/// A path as the CLI reads it behind an `@`: what would end it is escaped.
-fn escaped(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for c in path.chars() {
-        if !(c.is_alphanumeric() || "/._-+".contains(c)) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }

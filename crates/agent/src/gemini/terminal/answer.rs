@@ -20,6 +20,8 @@ impl Work {
         reason: Option<&str>,
     ) -> Result<(), Failure> {
         self.has_begun().await?;
+        // What tmux has drawn by now, and not what we have: a key over another question would answer that one.
+        self.refresh().await?;
         let Some((id, dialog)) = self.fusion.question() else {
             return Err(refusal("no_question", "the agent asks nothing", "look at its screen"));
         };

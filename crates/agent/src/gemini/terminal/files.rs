@@ -1,5 +1,6 @@
 //! The session file of a live agent: found by its id or by what was said, and read as it is written.
 
+use super::super::stream::place;
 use super::super::transcript::follow::Follow;
 use super::super::transcript::store::project_hash;
 use super::super::transcript::{Transcript, text};
@@ -63,7 +64,7 @@ impl Files {
 
     /// Goes on with what is there of a session whose id is known, where its file is found.
     pub(super) fn resume_known(&mut self) {
-        if let Some(file) = self.id.as_deref().and_then(|id| by_id(&self.gemini, id)) {
+        if let Some(file) = self.id.as_deref().and_then(|id| place::find(&self.gemini, id)) {
             self.resume(&file);
         }
     }
@@ -108,17 +109,14 @@ impl Files {
     pub(super) fn look(&mut self, said: &[String]) -> Vec<Event<'static>> {
         if self.follow.is_none() {
             let found = match &self.id {
-                Some(id) => by_id(&self.gemini, id),
+                Some(id) => place::find(&self.gemini, id),
                 None => self.by_words(said),
             };
             self.follow = found.map(Follow::new);
             self.arm();
         }
         let Some(follow) = &mut self.follow else { return Vec::new() };
-        let mut events = follow.poll();
-        while follow.is_behind() {
-            events.extend(follow.poll());
-        }
+        let mut events = follow.poll_all();
         if let (None, Some(EventKind::SessionStarted { session_id, .. })) =
             (&self.id, events.first().map(|event| &event.kind))
         {
@@ -209,18 +207,6 @@ fn is_said(words: &str, said: &str) -> bool {
 
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-/// The newest file whose name bears the beginning of an id: the CLI names files so.
-fn by_id(gemini: &Path, id: &str) -> Option<PathBuf> {
-    let short: String = id.chars().take(8).collect();
-    let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
-    let named = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        ends.iter().any(|end| name.ends_with(end))
-    };
-    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
-    sessions(gemini).into_iter().filter(named).max_by_key(modified)
 }
 
 /// All session files of people, without those of the agents that agents have called.

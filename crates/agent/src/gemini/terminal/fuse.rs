@@ -5,7 +5,7 @@ use crate::model::{
     Answer, Effect, Event, EventKind, Failure, Phase, Question, Rewrite, Role, SessionChange,
     SessionStatus, Source, StopReason, Text,
 };
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// The log of a live session.
 #[derive(Debug)]
@@ -276,7 +276,8 @@ impl Fusion {
             EventKind::HistoryRewritten { epoch, removed, .. } => {
                 self.epoch += 1;
                 *epoch = self.epoch;
-                self.recorded.retain(|id| !removed.iter().any(|gone| gone.to_str() == id.to_str()));
+                let gone: HashSet<_> = removed.iter().map(Text::to_str).collect();
+                self.recorded.retain(|id| !gone.contains(&id.to_str()));
             }
             _ => {}
         }

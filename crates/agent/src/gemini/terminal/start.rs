@@ -93,7 +93,7 @@ impl Start {
         self
     }
 
-    /// The home that holds the CLI's directory `.gemini`. Without this it is the user's.
+    /// The home that holds the CLI's directory `.gemini`. Without this it is what `GEMINI_CLI_HOME` names, else the user's.
     #[must_use]
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
@@ -195,7 +195,8 @@ impl Start {
             let message = format!("cannot work in {}: {error}", self.cwd.display());
             Failure::new(Phase::Start, "no_directory", message)
         })?;
-        let home = self.home.clone().or(search.home).unwrap_or_else(|| cwd.clone());
+        let home =
+            self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
         let gemini = home.join(".gemini");
         let id = self.id(&cli)?;
         let key = id.clone().unwrap_or_else(|| format!("new-{}", short_name()));

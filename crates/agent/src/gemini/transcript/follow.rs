@@ -41,6 +41,8 @@ const AT_ONCE: u64 = 1 << 20;
 pub struct Follow {
     path: PathBuf,
     last: Option<Stamp>,
+    /// The file as it was when it was only half there: until it is another one, it is not worth a look.
+    half: Option<Stamp>,
     /// True where there is more to read than one look may tell.
     behind: bool,
     /// What stands before this place in a log is taken for told.
@@ -79,7 +81,14 @@ enum Reader {
 impl Follow {
     /// Follows a file, which need not be there yet. The first look tells all that is in it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), last: None, behind: false, skip_to: 0, reader: Reader::Unknown }
+        Self {
+            path: path.into(),
+            last: None,
+            half: None,
+            behind: false,
+            skip_to: 0,
+            reader: Reader::Unknown,
+        }
     }
 
     /// Takes what is there for told. A log is not even read before something comes to it: of thousands of sessions that
@@ -103,6 +112,20 @@ impl Follow {
         self.behind
     }
 
+    /// What is new in the file, to its end, for those who have to know all of it before they go on. A newer CLI that takes
+    /// up a session of the old format goes on in a log beside it, and so does this.
+    pub(in crate::gemini) fn poll_all(&mut self) -> Vec<Event<'static>> {
+        let log = self.path.with_extension("jsonl");
+        if self.path.extension().is_some_and(|extension| extension == "json") && log.exists() {
+            *self = Self::new(log);
+        }
+        let mut events = self.poll();
+        while self.behind {
+            events.extend(self.poll());
+        }
+        events
+    }
+
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -116,64 +139,87 @@ impl Follow {
     /// Looks at the file, and tells what is new. Costs a `stat` where nothing is. What is much is told in parts, so that
     /// memory does not grow with the file: see [`Follow::is_behind`].
     pub fn poll(&mut self) -> Vec<Event<'static>> {
+        let mut events = Vec::new();
         match fs::metadata(&self.path) {
             Ok(metadata) => {
                 let now = Stamp::of(&metadata);
-                if self.last == Some(now) && !self.behind {
-                    return Vec::new();
+                let is_same = self.last == Some(now) || self.half == Some(now);
+                if is_same && !self.behind {
+                    return events;
                 }
-                // A file that cannot be read just now is looked at again with the next change or poll.
-                self.read(now).unwrap_or_default()
+                if self.read(now, &mut events).is_err() {
+                    self.look_again();
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.last.is_some() => {
-                self.last = None;
-                vec![event(EventKind::SessionEnded {
+                (self.last, self.behind) = (None, false);
+                events.push(event(EventKind::SessionEnded {
                     reason: "the session file was deleted".into(),
-                })]
+                }));
             }
-            Err(_) => Vec::new(),
+            Err(_) => self.look_again(),
         }
+        events
     }
 
-    fn read(&mut self, now: Stamp) -> io::Result<Vec<Event<'static>>> {
+    /// The file cannot be read just now: it is looked at again with the next change or poll, and not before.
+    fn look_again(&mut self) {
+        self.behind = false;
+        // No file has this stamp, so that the next look does not take it for read.
+        self.last = self.last.map(|last| Stamp { modified: None, ..last });
+    }
+
+    fn read(&mut self, now: Stamp, events: &mut Vec<Event<'static>>) -> io::Result<()> {
         let mut file = fs::File::open(&self.path)?;
         let replaced = self.last.is_none_or(|last| last.file != now.file);
         if replaced || now.size < self.skip_to {
             self.skip_to = 0;
         }
-        let mut events = Vec::new();
         if matches!(self.reader, Reader::Unknown) {
             match format(&mut file)? {
                 Some(Format::Json) => self.reader = Reader::Document(Document::default()),
                 Some(Format::Jsonl) => self.reader = Reader::Log(Box::default()),
-                None => return Ok(events),
+                None => {
+                    self.half = Some(now);
+                    return Ok(());
+                }
             }
         }
         match &mut self.reader {
             Reader::Log(tail) => {
-                let anew = replaced || now.size < tail.offset();
-                self.behind = log(tail, &mut file, anew, self.skip_to, &mut events)?;
+                let anew = replaced || now.size < tail.offset() || !goes_on(tail, &mut file)?;
+                self.behind = log(tail, &mut file, anew, self.skip_to, events)?;
             }
             Reader::Document(document) => {
-                if !document.read(&mut file, now.size, &mut events)? {
+                if !document.read(&mut file, now.size, events)? {
+                    self.half = Some(now);
                     // Until something is told, it may yet turn out to be a log whose first line is broken.
                     if document.told.is_empty() {
                         self.reader = Reader::Unknown;
                     }
-                    return Ok(events);
+                    return Ok(());
                 }
             }
             Reader::Unknown => {}
         }
         self.last = Some(now);
-        Ok(events)
+        Ok(())
     }
+}
+
+/// False where other bytes stand before the place up to which a log was read: it was written anew where it stands.
+fn goes_on(tail: &Tail, file: &mut fs::File) -> io::Result<bool> {
+    let end = tail.end();
+    let mut bytes = vec![0; end.len()];
+    file.seek(SeekFrom::Start(tail.offset() - end.len() as u64))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes == end)
 }
 
 /// The format of a file; none while there is too little of it to tell.
 fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
     let mut head = Vec::new();
-    file.by_ref().take(CHUNK as u64).read_to_end(&mut head)?;
+    let length = file.by_ref().take(CHUNK as u64).read_to_end(&mut head)?;
     file.rewind()?;
     let head = text(&head);
     let begun = unmarked(&head).trim_start();
@@ -183,6 +229,8 @@ fn format(file: &mut fs::File) -> io::Result<Option<Format>> {
         "" => None,
         "{" => Some(Format::Json),
         _ if begun.contains('\n') => Some(Format::of(&head)),
+        // The old format has its first line break at once. A first line that goes on for so long is a record.
+        _ if length == CHUNK => Some(Format::Jsonl),
         _ if serde_json::from_str::<serde::de::IgnoredAny>(begun).is_ok() => Some(Format::Jsonl),
         _ => None,
     })
@@ -199,10 +247,11 @@ fn log(
     skip_to: u64,
     events: &mut Vec<Event<'static>>,
 ) -> io::Result<bool> {
-    let restarted = anew && tail.offset() > 0;
-    if restarted {
+    if anew && tail.offset() > 0 {
         tail.restart();
     }
+    // Also where an earlier look could not read such a file to its end.
+    let restarted = tail.is_anew();
     let mut again = file.try_clone()?;
     let mut fetch = |range: Range<u64>| {
         let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];

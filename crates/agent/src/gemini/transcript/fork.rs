@@ -1,5 +1,6 @@
 //! A copy of a session under a new id: two that go on from the same place, each its own way.
 
+use super::rescue::put;
 use super::resume::messages;
 use super::string;
 use crate::gemini::loose::loose_object;
@@ -54,13 +55,11 @@ pub fn fork(file: &Path) -> io::Result<Fork> {
     let old = text.lines().find_map(named).or_else(|| named(&text));
     let old = old.ok_or_else(|| wrong("the session file does not say whose it is"))?;
     let copy = file.with_file_name(name(file, &id));
-    let half = copy.with_extension("pollux-half");
     let renamed = renamed(&text, &old, &id);
     if messages(renamed.as_bytes()) != messages(text.as_bytes()) {
         return Err(wrong("the copy does not say the same as the session"));
     }
-    fs::write(&half, &renamed)?;
-    fs::rename(&half, &copy)?;
+    put(renamed.as_bytes(), &copy, file)?;
     Ok(Fork { id, file: copy })
 }
 

@@ -7,7 +7,7 @@ use super::digest::Digest;
 use super::scan::File;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What the file begins with. The number rises when a digest has other fields, or says something else than before about
@@ -62,8 +62,11 @@ pub(super) fn write<'a>(
     };
     let entries: Vec<Written<'_>> = files.filter_map(entry).collect();
     let index = postcard::to_extend(&entries, HEAD.to_vec()).map_err(io::Error::other)?;
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&beside, index)?;
-    fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    // Under a name of its own: two tasks of one process may write at once, too.
+    let mut beside = tempfile::Builder::new().suffix(".tmp").tempfile_in(directory)?;
+    beside.write_all(&index)?;
+    beside.persist(path)?;
+    Ok(())
 }

@@ -1,8 +1,10 @@
 //! Saves a session that the CLI itself would destroy: a copy aside, and the stub out of the way.
 
+use super::resume::is_stub;
 use super::store::{Risk, Session};
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// What a rescue did.
@@ -19,10 +21,11 @@ pub struct Rescued {
 pub fn rescue(session: &Session, aside: &Path) -> io::Result<Rescued> {
     let project = session.file.directory.file_name().unwrap_or_default();
     let aside = aside.join(project);
-    fs::create_dir_all(&aside)?;
+    make_private(&aside)?;
     let copy = copy_to(&session.file.path, &aside)?;
     let stub = match &session.risk {
-        Some(Risk::Stub(stub)) => {
+        // Somebody may have spoken in it since it was looked at: then it is nobody's stub.
+        Some(Risk::Stub(stub)) if is_stub(stub) => {
             let kept = copy_to(stub, &aside)?;
             fs::remove_file(stub)?;
             Some((stub.clone(), kept))
@@ -33,29 +36,65 @@ pub fn rescue(session: &Session, aside: &Path) -> io::Result<Rescued> {
 }
 
 /// Copies a file under its own name, or under one with a number where that is taken by something else, and makes sure
-/// that the copy is what the file is.
+/// that the copy is what the file is. A copy of the same session from before it grew makes room for this one, which has
+/// all of it: else each time that a session is gone on with would leave one more, forever.
 pub(super) fn copy_to(file: &Path, directory: &Path) -> io::Result<PathBuf> {
     let bytes = fs::read(file)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let numbered = (1..).map(|number| format!("{name}.{number}"));
     for name in std::iter::once(name.clone()).chain(numbered) {
         let copy = directory.join(name);
-        match fs::File::create_new(&copy) {
-            Ok(mut new) => {
-                io::Write::write_all(&mut new, &bytes)?;
-                new.sync_all()?;
-                return if fs::read(&copy)? == bytes { Ok(copy) } else { Err(changed(file)) };
-            }
-            Err(error)
-                if error.kind() == io::ErrorKind::AlreadyExists && fs::read(&copy)? == bytes =>
-            {
-                return Ok(copy);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+        match there(&copy, &bytes)? {
+            There::Same => return Ok(copy),
+            There::Other => continue,
+            There::Less => put(&bytes, &copy, file)?,
         }
+        return if fs::read(&copy)? == bytes { Ok(copy) } else { Err(changed(file)) };
     }
     Err(changed(file))
+}
+
+/// What is where a copy shall be.
+enum There {
+    /// The copy.
+    Same,
+    /// Nothing, or the beginning of it.
+    Less,
+    /// Something else.
+    Other,
+}
+
+fn there(copy: &Path, bytes: &[u8]) -> io::Result<There> {
+    let length = match fs::metadata(copy) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(There::Less),
+        metadata => metadata?.len(),
+    };
+    if usize::try_from(length).is_ok_and(|length| length > bytes.len()) {
+        return Ok(There::Other);
+    }
+    let there = fs::read(copy)?;
+    Ok(match () {
+        () if there == bytes => There::Same,
+        () if bytes.starts_with(&there) => There::Less,
+        () => There::Other,
+    })
+}
+
+/// Makes a directory for copies: conversations are nobody else's business, wherever they lie.
+pub(super) fn make_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+/// Writes a session file whole or not at all, with the rights of another: beside its place first, then into it.
+pub(super) fn put(bytes: &[u8], file: &Path, like: &Path) -> io::Result<()> {
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let mut half =
+        tempfile::Builder::new().prefix("pollux-").suffix(".half").tempfile_in(directory)?;
+    half.write_all(bytes)?;
+    half.as_file().set_permissions(fs::metadata(like)?.permissions())?;
+    half.as_file().sync_all()?;
+    half.persist(file)?;
+    Ok(())
 }
 
 fn changed(file: &Path) -> io::Error {

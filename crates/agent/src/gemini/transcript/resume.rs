@@ -6,7 +6,8 @@
 //! message. If anything is missing, the file is put back as it was.
 
 use super::digest::digest;
-use super::rescue::copy_to;
+use super::rescue::{copy_to, make_private, put};
+use super::scan::short_id;
 use super::whole::{Format, Transcript, text};
 use crate::gemini::cli::{Cli, Version};
 use crate::model::{Block, Failure, Message, Phase, Role};
@@ -81,7 +82,7 @@ impl Guard {
     pub fn new(file: &Path, aside: &Path) -> io::Result<Self> {
         let project = file.parent().and_then(Path::parent).and_then(Path::file_name);
         let aside = aside.join(project.unwrap_or_default());
-        fs::create_dir_all(&aside)?;
+        make_private(&aside)?;
         let copy = copy_to(file, &aside)?;
         let before = messages(&fs::read(&copy)?);
         Ok(Self { file: file.to_path_buf(), aside, copy, before })
@@ -129,15 +130,11 @@ impl Guard {
 
     /// Files with the same short id in which nobody says anything.
     fn stubs(&self) -> Vec<PathBuf> {
-        let short = |path: &Path| {
-            let name = path.file_name()?.to_str()?.split('.').next()?.to_owned();
-            name.starts_with("session-").then(|| name.rsplit('-').next().map(str::to_owned))?
-        };
-        let (Some(own), Some(chats)) = (short(&self.file), self.file.parent()) else {
+        let (Some(own), Some(chats)) = (short_id(&self.file), self.file.parent()) else {
             return Vec::new();
         };
         let files = fs::read_dir(chats).into_iter().flatten().flatten().map(|entry| entry.path());
-        let same = files.filter(|path| *path != self.file && short(path).as_ref() == Some(&own));
+        let same = files.filter(|path| *path != self.file && short_id(path) == Some(own));
         same.filter(|path| is_stub(path)).collect()
     }
 
@@ -167,15 +164,21 @@ impl Guard {
         if log.exists() { log } else { self.file.clone() }
     }
 
-    /// Puts the file back as it was: beside it, then renamed, so that nobody sees half of it.
+    /// Puts the file back as it was: beside it, then renamed, so that nobody sees half of it. A log that a newer CLI has made
+    /// of it goes to the copy: it would be taken for the session instead.
     pub fn put_back(&self) -> io::Result<()> {
-        let half = self.file.with_extension("pollux-half");
-        fs::copy(&self.copy, &half)?;
-        fs::rename(&half, &self.file)
+        put(&fs::read(&self.copy)?, &self.file, &self.copy)?;
+        let log = self.now();
+        if log != self.file {
+            copy_to(&log, &self.aside)?;
+            fs::remove_file(&log)?;
+        }
+        Ok(())
     }
 }
 
-fn is_stub(path: &Path) -> bool {
+/// True for a file of the new format in which nobody says anything.
+pub(super) fn is_stub(path: &Path) -> bool {
     let Ok(bytes) = fs::read(path) else { return false };
     let digest = digest(&text(&bytes));
     digest.format == Format::Jsonl && !digest.substance && !digest.overwritten && !digest.taken_back

@@ -24,9 +24,14 @@ pub struct File {
 impl File {
     /// The eight characters by which the CLI takes files for one session's.
     pub fn short_id(&self) -> Option<&str> {
-        let stem = self.path.file_name()?.to_str()?.split('.').next()?;
-        stem.starts_with("session-").then(|| stem.rsplit('-').next()).flatten()
+        short_id(&self.path)
     }
+}
+
+/// The eight characters at the end of a session file's name.
+pub(super) fn short_id(path: &Path) -> Option<&str> {
+    let stem = path.file_name()?.to_str()?.split('.').next()?;
+    stem.starts_with("session-").then(|| stem.rsplit('-').next()).flatten()
 }
 
 /// Something that was not looked at.

@@ -8,6 +8,9 @@ use crate::model::{At, Event, EventKind, Rewrite, SessionChange, Source, Text};
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// By how many of its last bytes a file is known again: two lines rarely end alike, and then seldom at the same place.
+const KNOWN_BY: usize = 64;
+
 /// Reads a log as it grows.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
@@ -17,6 +20,8 @@ pub(super) struct Tail {
     lines: u64,
     /// The beginning of a line whose end has not come yet.
     partial: Vec<u8>,
+    /// The last bytes that were taken in.
+    end: Vec<u8>,
     links: Links,
     /// The messages as they were last told of, by their ids.
     told: HashMap<String, u64>,
@@ -32,6 +37,11 @@ impl Tail {
         self.read + self.partial.len() as u64
     }
 
+    /// The last of the bytes that were taken in, by which a file is known again.
+    pub(super) fn end(&self) -> &[u8] {
+        &self.end
+    }
+
     /// Begins anew, for a file that took the place of another. What was told already is not told again.
     pub(super) fn restart(&mut self) {
         *self = Self {
@@ -41,6 +51,11 @@ impl Tail {
             epoch: self.epoch,
             ..Self::default()
         };
+    }
+
+    /// True after a restart, until all is read.
+    pub(super) fn is_anew(&self) -> bool {
+        self.anew
     }
 
     /// After a restart, when all is read: what is new in the file, and what it no longer has.
@@ -56,6 +71,10 @@ impl Tail {
         fetch: &mut Fetch<'_>,
         events: &mut Vec<Event<'static>>,
     ) {
+        self.end.extend_from_slice(
+            bytes.get(bytes.len().saturating_sub(KNOWN_BY)..).unwrap_or_default(),
+        );
+        self.end.drain(..self.end.len().saturating_sub(KNOWN_BY));
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at(end + 1);

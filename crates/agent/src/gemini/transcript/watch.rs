@@ -2,11 +2,10 @@
 
 use super::follow::Follow;
 use crate::model::Event;
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 /// How often the files are looked at where the file system says nothing: network file systems do not tell.
@@ -25,29 +24,57 @@ pub enum Watched {
     All(PathBuf),
 }
 
+impl Watched {
+    /// Directories are watched, not files: a file may be replaced, or not be there yet.
+    fn directory(&self) -> (PathBuf, RecursiveMode) {
+        match self {
+            Self::File(path) => {
+                // The parent of a bare name is empty, and nowhere.
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                (parent.unwrap_or(Path::new(".")).to_path_buf(), RecursiveMode::NonRecursive)
+            }
+            Self::All(gemini) => (gemini.join("tmp"), RecursiveMode::Recursive),
+        }
+    }
+
+    /// The session file that a changed path is, under the name by which it is followed: the file system may tell it by
+    /// another, and one file must not be followed twice.
+    fn takes(&self, path: PathBuf) -> Option<PathBuf> {
+        match self {
+            Self::File(file) => (path.file_name() == file.file_name()).then(|| file.clone()),
+            Self::All(_) => super::scan::is_session_path(&path).then_some(path),
+        }
+    }
+}
+
 /// Session files that are watched.
 #[derive(Debug)]
 pub struct Watch {
     follows: HashMap<PathBuf, Follow>,
     watched: Watched,
+    told: SyncSender<PathBuf>,
     changed: Receiver<PathBuf>,
     looked_at: Instant,
-    // Ends the watching when it is dropped.
-    _watcher: Option<RecommendedWatcher>,
+    /// Ends the watching when it is dropped.
+    watcher: Option<RecommendedWatcher>,
+    /// The file system was asked to tell.
+    asked: bool,
 }
 
 impl Watch {
     /// Begins to watch. With `skip_existing` only what comes from now on is told.
     pub fn new(watched: Watched, skip_existing: bool) -> Self {
         let (told, changed) = sync_channel(WAITING);
-        let watcher = watcher(&watched, told);
         let mut watch = Self {
             follows: HashMap::new(),
             watched,
+            told,
             changed,
             looked_at: Instant::now(),
-            _watcher: watcher.ok(),
+            watcher: None,
+            asked: false,
         };
+        watch.ask();
         for path in watch.files() {
             let mut follow = Follow::new(&path);
             if skip_existing {
@@ -58,9 +85,19 @@ impl Watch {
         watch
     }
 
+    /// Asks the file system to tell, once the directory is there: the first start of the CLI makes it.
+    fn ask(&mut self) {
+        let (directory, mode) = self.watched.directory();
+        if self.watcher.is_none() && !self.asked && directory.is_dir() {
+            self.asked = true;
+            self.watcher = watcher(&directory, mode, self.told.clone()).ok();
+        }
+    }
+
     /// Looks at everything now.
     pub fn poll_now(&mut self) -> Vec<(PathBuf, Vec<Event<'static>>)> {
         self.looked_at = Instant::now();
+        self.ask();
         for path in self.files() {
             self.follows.entry(path).or_insert_with_key(|path| Follow::new(path));
         }
@@ -80,11 +117,7 @@ impl Watch {
             let wait = fallback.min(deadline).saturating_duration_since(Instant::now());
             let told = match self.changed.recv_timeout(wait) {
                 Ok(path) => self.look(path),
-                Err(RecvTimeoutError::Timeout) => self.poll_now(),
-                Err(RecvTimeoutError::Disconnected) => {
-                    std::thread::sleep(wait);
-                    self.poll_now()
-                }
+                Err(_) => self.poll_now(),
             };
             if !told.is_empty() || Instant::now() >= deadline {
                 return told;
@@ -106,7 +139,10 @@ impl Watch {
             return self.poll_now();
         }
         let mut told = Vec::new();
-        for path in paths.into_iter().filter(|path| is_watched(&self.watched, path)) {
+        let mut watched: Vec<PathBuf> =
+            paths.into_iter().filter_map(|path| self.watched.takes(path)).collect();
+        watched.dedup();
+        for path in watched {
             let follow = self.follows.entry(path.clone()).or_insert_with(|| Follow::new(&path));
             let events = follow.poll();
             if !events.is_empty() {
@@ -126,8 +162,11 @@ impl Watch {
     }
 }
 
-/// Directories are watched, not files: a file may be replaced, or not be there yet.
-fn watcher(watched: &Watched, told: SyncSender<PathBuf>) -> io::Result<RecommendedWatcher> {
+fn watcher(
+    directory: &Path,
+    mode: RecursiveMode,
+    told: SyncSender<PathBuf>,
+) -> notify::Result<RecommendedWatcher> {
     let tell = move |event: notify::Result<notify::Event>| {
         // That somebody reads, such as we, is no news.
         let news = event.into_iter().filter(|event| !event.kind.is_access());
@@ -136,20 +175,7 @@ fn watcher(watched: &Watched, told: SyncSender<PathBuf>) -> io::Result<Recommend
             drop(told.try_send(path));
         }
     };
-    let mut watcher = notify::recommended_watcher(tell).map_err(io::Error::other)?;
-    let (directory, mode) = match watched {
-        Watched::File(path) => {
-            (path.parent().unwrap_or(Path::new(".")).to_path_buf(), RecursiveMode::NonRecursive)
-        }
-        Watched::All(gemini) => (gemini.join("tmp"), RecursiveMode::Recursive),
-    };
-    watcher.watch(&directory, mode).map_err(io::Error::other)?;
+    let mut watcher = notify::recommended_watcher(tell)?;
+    watcher.watch(directory, mode)?;
     Ok(watcher)
-}
-
-fn is_watched(watched: &Watched, path: &Path) -> bool {
-    match watched {
-        Watched::File(file) => path == file || path.file_name() == file.file_name(),
-        Watched::All(_) => super::scan::is_session_path(path),
-    }
 }

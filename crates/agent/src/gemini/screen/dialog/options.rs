@@ -90,7 +90,7 @@ fn downwards(
                     effect: Effect::Other,
                 });
             }
-            wanted += 1;
+            wanted = wanted.saturating_add(1);
             end = at + 1;
         } else if row.is_empty() {
             if !rows.iter().skip(at).take(3).any(|row| counts(row, wanted)) {
@@ -141,5 +141,16 @@ fn effect(label: &str, kind: QuestionKind) -> Effect {
         Effect::AllowAlways
     } else {
         Effect::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn the_greatest_number_is_a_number_too() {
+        let rows = ["Which?", "● 4294967295. This one"].map(str::to_owned);
+        assert_eq!(find(&rows).unwrap().options.len(), 1);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::failure::{End, failure};
 use super::super::fuse::Done;
-use super::super::lines::Lines;
+use super::super::lines::{LONGEST, Lines};
 use super::super::object;
 use super::super::place::Place;
 use super::super::whole::turn_ended;
@@ -15,9 +15,10 @@ use crate::process::Child;
 use std::process::ExitStatus;
 use std::time::Duration;
 use tempfile::NamedTempFile;
-use tokio::io::{AsyncReadExt, BufReader};
+use tokio::io::BufReader;
 use tokio::process::ChildStdout;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::SendError;
+use tokio::sync::mpsc::{Permit, Sender};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -53,8 +54,10 @@ struct Read {
     usage: Option<Usage>,
     followed: bool,
     stopped: Option<StopReason>,
-    /// How it ended, and when that became known.
+    /// How it ended, where that became known.
     status: Option<ExitStatus>,
+    /// What a CLI printed that cannot stream.
+    object: String,
 }
 
 /// What the loop woke up for.
@@ -70,10 +73,14 @@ enum Woke {
 impl Work {
     pub(super) async fn run(mut self) -> Outcome {
         let mut read = Read::default();
-        match self.child.stdout() {
-            Some(stdout) if self.streams => self.stream(stdout, &mut read).await,
-            Some(stdout) => self.object(stdout, &mut read).await,
-            None => {}
+        if !self.streams {
+            self.say(vec![at_the_end()]).await;
+        }
+        if let Some(stdout) = self.child.stdout() {
+            self.stream(stdout, &mut read).await;
+        }
+        for line in object::lines(&std::mem::take(&mut read.object)) {
+            self.line(&line, &mut read).await;
         }
         self.finish(read).await
     }
@@ -83,17 +90,25 @@ impl Work {
         let mut open = true;
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let over = Instant::now() + self.timeout.unwrap_or(FOREVER);
+        let over = after(self.timeout.unwrap_or(FOREVER));
         // When what was asked for must have happened.
         let mut deadline = None;
         while open || read.status.is_none() {
+            // A CLI that prints without end must not keep anybody from looking at the clock; one that has ended cannot,
+            // and all that it has printed is read.
+            let due = match deadline {
+                _ if read.stopped.is_none() => Some(over),
+                Some(Deadline::At(time)) => Some(time),
+                _ => None,
+            };
+            let is_late = read.status.is_none() && due.is_some_and(|time| time <= Instant::now());
             let woke = tokio::select! {
                 biased;
                 () = self.kill.cancelled(), if deadline != Some(Deadline::Killed) => Woke::Kill,
                 () = self.cancel.cancelled(), if read.stopped.is_none() => {
                     Woke::Stop(StopReason::Cancelled)
                 }
-                line = lines.next(), if open => Woke::Line(line.unwrap_or_default()),
+                line = lines.next(), if open && !is_late => Woke::Line(line.unwrap_or_default()),
                 status = self.child.wait(), if read.status.is_none() => Woke::Exited(status.ok()),
                 () = until(deadline) => Woke::Deadline,
                 () = sleep_until(over), if read.stopped.is_none() => {
@@ -102,6 +117,7 @@ impl Work {
                 _ = look.tick(), if self.place.is_known() => Woke::Look,
             };
             match woke {
+                Woke::Line(Some(line)) if !self.streams => read.keep(&line),
                 Woke::Line(Some(line)) => {
                     if !self.line(&line, read).await {
                         // Nobody listens any more.
@@ -116,16 +132,16 @@ impl Work {
                     if self.has_had_its_turns(read) {
                         read.stopped = Some(StopReason::MaxTurns);
                         self.child.interrupt();
-                        deadline = Some(Deadline::At(Instant::now() + self.grace));
+                        deadline = Some(Deadline::At(after(self.grace)));
                     }
                 }
                 Woke::Line(None) => {
                     open = false;
-                    deadline.get_or_insert(Deadline::At(Instant::now() + CLOSED));
+                    deadline.get_or_insert(Deadline::At(after(CLOSED)));
                 }
                 Woke::Exited(status) => {
                     read.status = status;
-                    deadline = Some(Deadline::At(Instant::now() + HELD));
+                    deadline = Some(Deadline::At(after(HELD)));
                     if status.is_none() {
                         break;
                     }
@@ -134,7 +150,7 @@ impl Work {
                 Woke::Stop(reason) => {
                     read.stopped = Some(reason);
                     self.child.interrupt();
-                    deadline = Some(Deadline::At(Instant::now() + self.grace));
+                    deadline = Some(Deadline::At(after(self.grace)));
                 }
                 Woke::Kill => {
                     read.stopped.get_or_insert(StopReason::Cancelled);
@@ -195,11 +211,20 @@ impl Work {
 
     async fn say(&self, events: Vec<Event<'static>>) -> bool {
         for event in events {
-            if self.tell.send(event).await.is_err() {
-                return false;
-            }
+            let Ok(room) = self.room().await else { return false };
+            room.send(event);
         }
         true
+    }
+
+    /// Waits until somebody can take one more event. Whoever wants the CLI to end does not wait for that.
+    async fn room(&self) -> Result<Permit<'_, Event<'static>>, SendError<()>> {
+        tokio::select! {
+            biased;
+            room = self.tell.reserve() => return room,
+            () = self.kill.cancelled() => self.child.kill(),
+        }
+        self.tell.reserve().await
     }
 
     async fn finish(mut self, mut read: Read) -> Outcome {
@@ -254,30 +279,14 @@ impl Work {
             error,
         }
     }
+}
 
-    /// A CLI that cannot stream: one object at the end.
-    async fn object(&mut self, mut stdout: ChildStdout, read: &mut Read) {
-        let text =
-            "this version of Gemini CLI cannot stream: its answer comes at the end, as one object";
-        let kind = EventKind::Notice { level: Level::Warning, text: text.to_owned() };
-        self.say(vec![Event::new(Source::Pollux, kind)]).await;
-        let mut bytes = Vec::new();
-        let over = Instant::now() + self.timeout.unwrap_or(FOREVER);
-        let whole = stdout.read_to_end(&mut bytes);
-        let stop = tokio::select! {
-            _ = whole => None,
-            () = self.cancel.cancelled() => Some(StopReason::Cancelled),
-            () = self.kill.cancelled() => Some(StopReason::Cancelled),
-            () = sleep_until(over) => Some(StopReason::Timeout),
-        };
-        if stop.is_some() {
-            read.stopped = stop;
-            self.child.interrupt();
-        }
-        let waited = tokio::time::timeout(self.grace + CLOSED, self.child.wait()).await;
-        read.status = waited.ok().and_then(Result::ok);
-        for line in object::lines(&String::from_utf8_lossy(&bytes)) {
-            self.line(&line, read).await;
+impl Read {
+    /// Keeps a line of a CLI that cannot stream: its object is read when it is whole.
+    fn keep(&mut self, line: &str) {
+        if self.object.len() + line.len() < LONGEST {
+            self.object.push_str(line);
+            self.object.push('\n');
         }
     }
 }
@@ -287,6 +296,11 @@ enum Deadline {
     At(Instant),
     /// It was killed; its end is all that is waited for.
     Killed,
+}
+
+/// The point in time so much later, or as much later as anybody can wait.
+fn after(time: Duration) -> Instant {
+    Instant::now() + time.min(FOREVER)
 }
 
 async fn until(deadline: Option<Deadline>) {
@@ -307,6 +321,14 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
     return status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
     #[cfg(not(unix))]
     return None;
+}
+
+/// A CLI that cannot stream: one object at the end.
+fn at_the_end() -> Event<'static> {
+    let text =
+        "this version of Gemini CLI cannot stream: its answer comes at the end, as one object";
+    let kind = EventKind::Notice { level: Level::Warning, text: text.to_owned() };
+    Event::new(Source::Pollux, kind)
 }
 
 /// Old versions call an empty answer a success, and so is a prompt that a hook has turned down.
