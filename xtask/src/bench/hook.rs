@@ -26,8 +26,8 @@ const PAYLOAD: &str = r#"{"session_id":"17aacbc0-2106-4928-832a-02d835f9f555","c
 const BRIDGE: &str = r#"#!/bin/bash
 body=$(cat)
 printf '{}'
-(: > /dev/tcp/127.0.0.1/$2) 2> /dev/null || exit 0
-printf '%s' "$body" | curl --silent --fail --connect-timeout 2 --max-time 5 --header 'Content-Type: application/json' --data @- "http://127.0.0.1:$2/hooks/$1" > /dev/null 2>&1 &
+(: > /dev/tcp/localhost/$2) 2> /dev/null || exit 0
+printf '%s' "$body" | curl --silent --fail --connect-timeout 2 --max-time 5 --header 'Content-Type: application/json' --data @- "http://localhost:$2/hooks/$1" > /dev/null 2>&1 &
 "#;
 
 pub(crate) fn run() -> anyhow::Result<()> {
