@@ -104,7 +104,7 @@ impl Envelope {
                 "candidatesTokenCount": answer,
                 "thoughtsTokenCount": thoughts,
                 "cachedContentTokenCount": cached,
-                "totalTokenCount": prompt + answer + thoughts,
+                "totalTokenCount": prompt.saturating_add(answer).saturating_add(thoughts),
             },
             "modelVersion": self.model,
             "responseId": self.id,

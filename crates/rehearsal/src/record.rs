@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
+use reqwest::redirect::Policy;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +54,9 @@ impl Recorder {
         writeln!(file, "# Recorded from {upstream} by `pollux rehearse --record`.")?;
         writeln!(file, "about = \"A recorded conversation\"")?;
         let script = Arc::new(Mutex::new(Writing { file, times: HashMap::new() }));
-        Ok(Self { client: reqwest::Client::builder().build()?, upstream, script })
+        // Where an upstream sends somebody else is for the client to see, and nobody else is sent its key.
+        let client = reqwest::Client::builder().redirect(Policy::none()).build()?;
+        Ok(Self { client, upstream, script })
     }
 
     /// Passes one request on, and its reply back as it comes.
@@ -73,6 +76,8 @@ impl Recorder {
         let reply = match request.headers(headers).body(body).send().await {
             Ok(reply) => reply,
             Err(error) => {
+                // The address may have the key in it.
+                let error = error.without_url();
                 return (StatusCode::BAD_GATEWAY, format!("upstream: {error}")).into_response();
             }
         };

@@ -134,8 +134,10 @@ impl Target {
     /// Whatever stands before `models/` is a matter of version (`v1beta`, `v1`) and of auth (a gateway, Vertex).
     fn read(path: &str) -> Self {
         let unknown = || Self::Unknown(path.to_owned());
-        let Some((_, rest)) = path.rsplit_once("models") else { return unknown() };
-        let rest = rest.trim_start_matches('/');
+        let below = path.rsplit_once("/models/").map(|(_, rest)| rest);
+        let Some(rest) = below.or_else(|| path.ends_with("/models").then_some("")) else {
+            return unknown();
+        };
         let (model, method) =
             rest.split_once(':').map_or((rest, None), |(model, method)| (model, Some(method)));
         let model = model.to_owned();

@@ -1,5 +1,6 @@
 //! Headless runs of programs that behave as no CLI should: what was promised to the caller holds all the same.
 
+use crate::home::log;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Outcome, Run};
 use pollux_agent::model::{Event, EventKind};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// What takes longer than this on the slowest machine never ends.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A run of a shell script that stands in for the CLI.
 fn run(directory: &Path, version: Version, script: &str) -> Run {
@@ -114,9 +115,8 @@ async fn a_session_file_that_grew_by_megabytes_at_the_end_is_told_to_its_end() {
         rows.push(json!({ "id": id, "type": "gemini", "content": text, "model": "gemini-x" }));
     }
     rows.push(json!({ "id": "last", "type": "gemini", "content": "Done.", "model": "gemini-x" }));
-    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
     let whole = directory.path().join("whole.jsonl");
-    fs::write(&whole, text).unwrap();
+    fs::write(&whole, log(&rows)).unwrap();
     // The file comes with the end of the run: one look has to be enough.
     let file = chats.join("session-2026-11-16T10-00-1f9cc522.jsonl");
     let script = format!(

@@ -104,8 +104,11 @@ async fn every_address_that_the_cli_may_use_is_answered() {
     assert!(serde_json::from_str::<Value>(&count).unwrap()["totalTokens"].as_u64() > Some(10));
     let list = client().get(format!("{}/v1beta/models", rehearsal.url())).send().await.unwrap();
     assert!(list.text().await.unwrap().contains("models/gemini-2.5-flash"));
-    let one = client().get(format!("{}/v1/models/gemini-y", rehearsal.url())).send().await.unwrap();
-    assert!(one.text().await.unwrap().contains("models/gemini-y"));
+    for name in ["gemini-y", "models-of-mine"] {
+        let url = format!("{}/v1/models/{name}", rehearsal.url());
+        let one = client().get(url).send().await.unwrap().text().await.unwrap();
+        assert!(one.contains(&format!("models/{name}\"")), "{one}");
+    }
     let unknown = client().get(format!("{}/nothing", rehearsal.url())).send().await.unwrap();
     assert_eq!(unknown.status(), 404);
     // Keys never reach the journal.

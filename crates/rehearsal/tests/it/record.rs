@@ -75,8 +75,11 @@ async fn an_upstream_that_is_not_there_is_told_to_the_client() {
     let file = directory.path().join("recorded.toml");
     let recording =
         Rehearsal::record("http://127.0.0.1:9", &file, Options::default()).await.unwrap();
-    let url = format!("{}/v1beta/models", recording.url());
-    assert_eq!(client().get(url).send().await.unwrap().status(), 502);
+    let url = format!("{}/v1beta/models?key=secret", recording.url());
+    let answer = client().get(url).send().await.unwrap();
+    assert_eq!(answer.status(), 502);
+    let said = answer.text().await.unwrap();
+    assert!(said.starts_with("upstream: ") && !said.contains("secret"), "{said}");
     let none = Rehearsal::record("no address", &file, Options::default()).await;
     assert!(none.is_err());
 }
