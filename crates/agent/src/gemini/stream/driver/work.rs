@@ -83,7 +83,7 @@ impl Work {
         let mut open = true;
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let over = Instant::now() + self.timeout.unwrap_or(FOREVER);
+        let over = Instant::now() + self.timeout.unwrap_or(FOREVER).min(FOREVER);
         // When what was asked for must have happened.
         let mut deadline = None;
         while open || read.status.is_none() {
@@ -262,7 +262,7 @@ impl Work {
         let kind = EventKind::Notice { level: Level::Warning, text: text.to_owned() };
         self.say(vec![Event::new(Source::Pollux, kind)]).await;
         let mut bytes = Vec::new();
-        let over = Instant::now() + self.timeout.unwrap_or(FOREVER);
+        let over = Instant::now() + self.timeout.unwrap_or(FOREVER).min(FOREVER);
         let whole = stdout.read_to_end(&mut bytes);
         let stop = tokio::select! {
             _ = whole => None,
