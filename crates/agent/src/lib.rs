@@ -29,6 +29,7 @@ mod loose;
 pub mod model;
 pub mod process;
 pub mod session;
+mod shell;
 pub mod terminal;
 
 /// The examples of the guide are tests too.

@@ -36,6 +36,8 @@ const EARLY: usize = 256;
 const REPLAY: Duration = Duration::from_secs(10);
 /// How much of a line is shown that cannot be read.
 const SHOWN: usize = 2000;
+/// A time that nobody waits for.
+const FAR: Duration = Duration::from_hours(24 * 365);
 
 /// The task that owns an agent.
 pub(super) struct Engine {
@@ -182,13 +184,13 @@ impl Engine {
                 "version": env!("CARGO_PKG_VERSION"),
             },
         });
-        let deadline = Some(Instant::now() + self.config.budgets.start);
+        let deadline = Some(after(self.config.budgets.start));
         let pending = Pending { step: Step::Handshake, deadline, then: Then::Hello(hello) };
         self.request("initialize", params, pending);
     }
 
     fn control(&self, step: Step, then: Then) -> Pending {
-        Pending { step, deadline: Some(Instant::now() + self.config.budgets.control), then }
+        Pending { step, deadline: Some(after(self.config.budgets.control)), then }
     }
 
     fn order(&mut self, order: Order) {
@@ -236,7 +238,6 @@ impl Engine {
     }
 
     fn session(&mut self, id: &str, what: What) -> Result<(), Failure> {
-        let control = self.config.budgets.control;
         let live = self.sessions.get_mut(id).ok_or_else(wrong::no_session)?;
         match what {
             What::Prompt(prompt) => {
@@ -249,24 +250,14 @@ impl Engine {
             What::Mode(mode) => {
                 let mode_id = live.mode_id(mode)?;
                 let params = json!({ "sessionId": id, "modeId": mode_id });
-                let then = Then::Mode(id.to_owned(), mode);
-                let deadline = Some(Instant::now() + control);
-                self.request(
-                    "session/set_mode",
-                    params,
-                    Pending { step: Step::Control, deadline, then },
-                );
+                let pending = self.control(Step::Control, Then::Mode(id.to_owned(), mode));
+                self.request("session/set_mode", params, pending);
             }
             What::Model(model) => {
                 live.offers_models()?;
                 let params = json!({ "sessionId": id, "modelId": model });
-                let then = Then::Model(id.to_owned(), model);
-                let deadline = Some(Instant::now() + control);
-                self.request(
-                    "session/set_model",
-                    params,
-                    Pending { step: Step::Control, deadline, then },
-                );
+                let pending = self.control(Step::Control, Then::Model(id.to_owned(), model));
+                self.request("session/set_model", params, pending);
             }
         }
         Ok(())
@@ -490,6 +481,12 @@ async fn room(sessions: &mut HashMap<String, Live>) {
         Some(live) => live.flush_one().await,
         None => std::future::pending().await,
     }
+}
+
+/// The moment when a budget is spent. One that no clock could tell is a budget without an end.
+fn after(budget: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(budget).unwrap_or(now + FAR)
 }
 
 async fn until(deadline: Option<Instant>) {

@@ -26,7 +26,9 @@ pub(super) async fn read(
     limit: Option<usize>,
 ) -> io::Result<String> {
     let file = confined(root, path)?;
-    if tokio::fs::metadata(&file).await?.len() > LARGEST {
+    let metadata = tokio::fs::metadata(&file).await?;
+    is_file(path, &metadata)?;
+    if metadata.len() > LARGEST {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{path} is too large")));
     }
     let text = String::from_utf8_lossy(&tokio::fs::read(&file).await?).into_owned();
@@ -44,7 +46,18 @@ pub(super) async fn write(root: &Path, path: &str, content: &str) -> io::Result<
     if let Some(directory) = file.parent() {
         tokio::fs::create_dir_all(directory).await?;
     }
+    if let Ok(metadata) = tokio::fs::metadata(&file).await {
+        is_file(path, &metadata)?;
+    }
     tokio::fs::write(file, content).await
+}
+
+/// A pipe would keep us waiting for whoever is at its other end, and nobody may be.
+fn is_file(path: &str, metadata: &std::fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is no file")))
 }
 
 #[cfg(test)]
@@ -80,5 +93,18 @@ mod tests {
         write(&root, "a/b.txt", "one\ntwo\nthree\n").await.unwrap();
         assert_eq!(read(&root, "a/b.txt", Some(2), Some(1)).await.unwrap(), "two\n");
         assert_eq!(std::fs::read_to_string(directory.path().join("secret")).unwrap(), "s");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_is_neither_read_nor_written_and_nobody_waits_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let mkfifo = crate::process::Program::new("mkfifo", directory.path()).args(["pipe"]);
+        assert!(mkfifo.spawn().unwrap().wait().await.unwrap().success());
+        std::fs::create_dir(directory.path().join("below")).unwrap();
+        for name in ["pipe", "below"] {
+            let wrong = read(directory.path(), name, None, None).await.unwrap_err();
+            assert_eq!(wrong.kind(), std::io::ErrorKind::InvalidInput, "{name}: {wrong}");
+            assert!(write(directory.path(), name, "x").await.is_err(), "{name}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Who answers the agent's questions, and what. Pure but for the paths, which are looked up where they lead.
 
 use crate::model::{Choice, Effect, Meaning, Question, QuestionKind};
+use crate::shell;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -67,8 +68,8 @@ pub struct Rule {
     pub category: Option<String>,
     /// The agent's own name of the tool.
     pub tool: Option<String>,
-    /// How the command begins, whole words. A command that holds more than one (`;`, `|`, `&&`, `$(…)`, a redirection) is
-    /// never allowed by its beginning.
+    /// How the command begins, whole words. A line that holds more than one (`;`, `|`, `&&`, `$(…)`, a redirection) is never
+    /// allowed by its beginning; it is denied where any of them begins so.
     pub command: Option<String>,
     /// The file that is changed is this one, or in this directory; relative to where the agent works.
     pub path: Option<PathBuf>,
@@ -114,12 +115,10 @@ impl Rule {
     }
 
     fn begins(&self, command: &str, prefix: &str) -> bool {
-        let more = command.contains(['\n', '\r', ';', '|', '&', '`', '$', '<', '>', '(', ')']);
-        if more && self.verdict == Verdict::Allow {
-            return false;
+        match self.verdict {
+            Verdict::Allow => shell::is_only(command, prefix),
+            Verdict::Deny | Verdict::Ask => shell::has_some(command, prefix),
         }
-        let mut words = command.split_whitespace();
-        prefix.split_whitespace().all(|word| words.next() == Some(word))
     }
 }
 
@@ -233,7 +232,9 @@ mod tests {
             assert_eq!(said(more), Verdict::Ask, "{more}");
         }
         let denied = rule(Verdict::Deny, Some("rm"), None);
-        assert_eq!(denied.verdict(&command("rm x && ls"), Path::new("/")), Verdict::Deny);
+        for line in ["rm x && ls", "ls && rm x", "echo $(rm x)"] {
+            assert_eq!(denied.verdict(&command(line), Path::new("/")), Verdict::Deny, "{line}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::control::Hook;
 use super::permission::Use;
+use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,12 @@ impl Hooks {
         unknown.into_iter().min()
     }
 
+    /// The first matcher that cannot be read, if there is one: a hook that is never called would be missed by nobody.
+    pub fn unreadable(by_event: &BTreeMap<String, Vec<Hook>>) -> Option<&str> {
+        let all = by_event.values().flatten().filter_map(|hook| hook.matcher.as_deref());
+        { all }.find(|matcher| !is_any(matcher) && pattern(matcher).is_none())
+    }
+
     /// True where a caller wants to be called at an event.
     pub fn any(&self, event: &str) -> bool {
         self.by_event.get(event).is_some_and(|hooks| !hooks.is_empty())
@@ -83,15 +90,19 @@ impl Hooks {
     }
 }
 
-/// True where a matcher is about a tool: its name, several with `|` between them, `*`, or nothing at all.
+/// True where a matcher is about a tool: an expression for all of its name, or nothing at all.
 fn fits(matcher: Option<&str>, tool: &str) -> bool {
-    match matcher.map(str::trim) {
-        None | Some("" | "*" | ".*") => true,
-        Some(names) => names.split('|').map(str::trim).any(|name| match name.strip_suffix(".*") {
-            Some(begin) => tool.starts_with(begin),
-            None => name == tool,
-        }),
-    }
+    let of =
+        |matcher: &str| is_any(matcher) || pattern(matcher).is_some_and(|it| it.is_match(tool));
+    matcher.is_none_or(of)
+}
+
+fn is_any(matcher: &str) -> bool {
+    matches!(matcher.trim(), "" | "*")
+}
+
+fn pattern(matcher: &str) -> Option<Regex> {
+    Regex::new(&format!("^(?:{})$", matcher.trim())).ok()
 }
 
 /// What functions said together: a no before all else, then somebody is to be asked, then a yes.
@@ -153,13 +164,16 @@ mod tests {
 
     #[test]
     fn a_matcher_is_about_some_tools() {
-        assert!(
-            fits(None, "Bash")
-                && fits(Some("Edit|Write"), "Write")
-                && fits(Some("mcp__.*"), "mcp__a__b")
-        );
+        for about in ["", "*", ".*", "Edit|Write", "(Edit|Write)", "^W.+$", " Write "] {
+            assert!(fits(Some(about), "Write"), "{about}");
+        }
+        assert!(fits(None, "Bash") && fits(Some("mcp__.*"), "mcp__a__b"));
         assert!(!fits(Some("Edit|Write"), "Bash") && !fits(Some("Bash"), "BashOutput"));
         let hooks = BTreeMap::from([("Stop".to_owned(), vec![Hook::default()])]);
         assert_eq!(Hooks::unknown(&hooks), Some("Stop"));
+        assert_eq!(Hooks::unreadable(&hooks), None);
+        let broken = Hook { matcher: Some("Edit(".to_owned()), ..Hook::default() };
+        let hooks = BTreeMap::from([("PreToolUse".to_owned(), vec![broken])]);
+        assert_eq!(Hooks::unreadable(&hooks), Some("Edit("));
     }
 }

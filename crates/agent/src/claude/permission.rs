@@ -1,5 +1,6 @@
 //! May a tool be used? What Claude's SDKs are asked, what they answer, and the rules that answer before them. Pure.
 
+use crate::shell;
 use serde_json::{Value, json};
 
 /// A call that somebody has to allow, in Claude's words.
@@ -80,8 +81,9 @@ impl Answer {
 /// use serde_json::json;
 ///
 /// let rule = Rule::read("Bash(git status:*)").unwrap();
-/// assert!(rule.fits("Bash", &json!({ "command": "git status -s" })));
-/// assert!(!rule.fits("Bash", &json!({ "command": "git status; rm -rf /" })));
+/// assert!(rule.allows("Bash", &json!({ "command": "git status -s" })));
+/// assert!(!rule.allows("Bash", &json!({ "command": "git status; rm -rf /" })));
+/// assert!(Rule::read("Bash(rm:*)").unwrap().denies("Bash", &json!({ "command": "git status; rm -rf /" })));
 /// assert!(Rule::read("Edit(docs/**)").is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,23 +140,35 @@ impl Rule {
         parts.map(str::trim).filter(|part| !part.is_empty()).map(Self::read).collect()
     }
 
-    /// True where the rule is about a call.
-    pub fn fits(&self, tool: &str, input: &Value) -> bool {
-        let of_server = || tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__"));
-        let named = self.tool == tool || (self.tool.starts_with("mcp__") && of_server());
-        let said = input["command"].as_str().unwrap_or_default().trim();
-        let one = !said.contains(['\n', '\r', ';', '|', '&', '`', '$', '<', '>', '(', ')']);
-        named
+    /// True where the rule, as one that allows, is about a call. A line of several commands is never told by its beginning.
+    pub fn allows(&self, tool: &str, input: &Value) -> bool {
+        let said = command(input);
+        self.names(tool)
             && match &self.command {
                 None => true,
                 Some(Command::Is(command)) => said == command,
-                // A command that holds more than one is never told by its beginning.
-                Some(Command::Begins(words)) => {
-                    let mut said = said.split_whitespace();
-                    one && words.split_whitespace().all(|word| said.next() == Some(word))
-                }
+                Some(Command::Begins(words)) => shell::is_only(said, words),
             }
     }
+
+    /// True where the rule, as one that turns down, is about a call: one command of several is enough.
+    pub fn denies(&self, tool: &str, input: &Value) -> bool {
+        let said = command(input);
+        self.names(tool)
+            && match &self.command {
+                None => true,
+                Some(Command::Is(words) | Command::Begins(words)) => shell::has_some(said, words),
+            }
+    }
+
+    fn names(&self, tool: &str) -> bool {
+        let of_server = || tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__"));
+        self.tool == tool || (self.tool.starts_with("mcp__") && of_server())
+    }
+}
+
+fn command(input: &Value) -> &str {
+    input["command"].as_str().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
@@ -167,8 +181,8 @@ mod tests {
         let rules = Rule::list("Read,Bash(git log *) Edit, mcp__calc").unwrap();
         let tools: Vec<&str> = rules.iter().map(|rule| rule.tool.as_str()).collect();
         assert_eq!(tools, ["Read", "Bash", "Edit", "mcp__calc"]);
-        assert!(rules[3].fits("mcp__calc__add", &json!({})));
-        assert!(!rules[3].fits("mcp__calculator__add", &json!({})));
+        assert!(rules[3].allows("mcp__calc__add", &json!({})));
+        assert!(!rules[3].denies("mcp__calculator__add", &json!({})));
         assert!(Rule::list("Bash(a*b)").is_err());
     }
 

@@ -12,6 +12,7 @@ use crate::model::{Block, Content, Failure, Message, Part as Growing, Role, Stop
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use uuid::Uuid;
 
 /// The version of Claude Code whose interface this is, in the form that Claude's SDKs compare, and who it is in truth.
@@ -35,8 +36,8 @@ pub struct Stream {
     mode: &'static str,
     names: Uuid,
     lines: u64,
-    /// How many blocks of each message have been told.
-    told: HashMap<String, Vec<String>>,
+    /// The blocks of each message that have been told, as hashes: what was said need not be kept.
+    told: HashMap<String, HashSet<u64>>,
     /// Set where messages are told while they grow.
     partial: Option<Partial>,
     /// The names of messages, by their ids.
@@ -150,12 +151,7 @@ impl Stream {
                 if call_of(block).is_some_and(|id| self.denied.contains(&id)) {
                     return false;
                 }
-                let mark = format!("{block:?}");
-                let new = !told.contains(&mark);
-                if new {
-                    told.push(mark);
-                }
-                new
+                told.insert(mark(block))
             });
         }
         let mut lines = self.whole(&fresh, &id);
@@ -340,6 +336,13 @@ impl Stream {
         }
         line
     }
+}
+
+/// What tells a block apart from any other.
+fn mark(block: &Block<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{block:?}").hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The call that a block is part of.

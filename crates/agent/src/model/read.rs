@@ -215,12 +215,9 @@ enum Piece<'a> {
     Text { text: Text<'a> },
     Thinking { thinking: Text<'a> },
     ToolUse { id: Text<'a>, name: String, input: Input<'a> },
-    ToolResult { tool_use_id: Text<'a>, content: Given<'a>, is_error: bool, status: Status },
+    ToolResult { tool_use_id: Text<'a>, content: Box<RawValue>, is_error: bool, status: Status },
     Image { source: Box<RawValue> },
 }
-
-/// The content of a result.
-struct Given<'a>(ResultContent<'a>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -229,17 +226,32 @@ enum Picture<'a> {
     Url { url: Text<'a> },
 }
 
-fn blocks(raw: &RawValue) -> serde_json::Result<Vec<Block<'static>>> {
-    each::<Piece<'static>>(raw)?.into_iter().map(block).collect()
+/// Where blocks stand. A result holds no results: whoever wrote one in another, and so on, would have us call ourselves
+/// without end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum In {
+    Message,
+    Result,
 }
 
-fn block(piece: Piece<'static>) -> serde_json::Result<Block<'static>> {
+fn blocks(raw: &RawValue, place: In) -> serde_json::Result<Vec<Block<'static>>> {
+    each::<Piece<'static>>(raw)?.into_iter().map(|piece| block(piece, place)).collect()
+}
+
+fn block(piece: Piece<'static>, place: In) -> serde_json::Result<Block<'static>> {
     Ok(match piece {
         Piece::Text { text } => Block::Text { text },
         Piece::Thinking { thinking } => Block::Thinking { thinking },
         Piece::ToolUse { id, name, input } => Block::ToolUse { id, name: name.into(), input },
+        Piece::ToolResult { .. } if place == In::Result => {
+            return Err(serde_json::Error::custom("a result in a result"));
+        }
         Piece::ToolResult { tool_use_id, content, is_error, status } => {
-            Block::ToolResult { tool_use_id, content: content.0, is_error, status }
+            let content = match Text::from_raw(&content) {
+                Some(text) => ResultContent::Text(text.into_owned()),
+                None => ResultContent::Blocks(blocks(&content, In::Result)?),
+            };
+            Block::ToolResult { tool_use_id, content, is_error, status }
         }
         Piece::Image { source } => Block::Image {
             source: match tagged(source.get(), Tag::Type)? {
@@ -250,22 +262,12 @@ fn block(piece: Piece<'static>) -> serde_json::Result<Block<'static>> {
     })
 }
 
-impl<'de> Deserialize<'de> for Given<'_> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Self(match Text::from_raw(&raw) {
-            Some(text) => ResultContent::Text(text.into_owned()),
-            None => ResultContent::Blocks(blocks(&raw).map_err(D::Error::custom)?),
-        }))
-    }
-}
-
 impl<'de> Deserialize<'de> for Content<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Ok(match Text::from_raw(&raw) {
             Some(text) => Self::Raw(text.into_owned()),
-            None => Self::Blocks(blocks(&raw).map_err(D::Error::custom)?),
+            None => Self::Blocks(blocks(&raw, In::Message).map_err(D::Error::custom)?),
         })
     }
 }

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The processes that bear a mark.
 pub(super) fn marked(mark: &str) -> Vec<Pid> {
@@ -20,13 +20,21 @@ pub(super) fn marked(mark: &str) -> Vec<Pid> {
 }
 
 /// The processes that bear the mark of a Pollux which is gone. Where its number belongs to somebody else by now, they are
-/// not found: better one too few than one that is somebody's. With `of`, only those of one Pollux.
+/// not found: better one too few than one that is somebody's. For the same reason a process in a container is left alone: the
+/// number in its mark is one of the container's. With `of`, only those of one Pollux.
 pub(super) fn strays(of: Option<u32>) -> Vec<Pid> {
     let mut room = Vec::with_capacity(64 << 10);
     let is_gone = |owner: u32| !Path::new(&format!("/proc/{owner}")).exists();
     let is_meant = |owner: u32| of.is_none_or(|of| of == owner) && is_gone(owner);
     let is_stray = |number: &i32| owner(*number, &mut room).is_some_and(is_meant);
-    numbers().filter(is_stray).filter_map(Pid::from_raw).collect()
+    let here = numbered_in("self");
+    let is_here = |number: &i32| numbered_in(&number.to_string()) == here;
+    numbers().filter(is_stray).filter(is_here).filter_map(Pid::from_raw).collect()
+}
+
+/// What a process has its number from: the machine, or a container.
+fn numbered_in(process: &str) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/pid")).ok()
 }
 
 /// The number of the Pollux that a process was started by.

@@ -10,6 +10,8 @@ pub const HISTORY: usize = 5_000;
 
 /// A title that is longer than this is cut.
 const LONGEST_TITLE: usize = 1_000;
+/// What began like a title and is longer than this is none: the parser would keep all of it until it ends.
+const LONGEST_HEARD: usize = 64 << 10;
 
 /// A terminal: bytes in, a [`Screen`] out. Where the bytes are cut does not matter.
 ///
@@ -26,6 +28,8 @@ pub struct Emulator {
     terminal: avt::Terminal,
     decoder: Decoder,
     titles: vte::Parser,
+    /// How much was heard since a title may have begun.
+    heard: usize,
     title: Title,
 }
 
@@ -44,6 +48,7 @@ impl Emulator {
             terminal,
             decoder: Decoder::default(),
             titles: vte::Parser::new(),
+            heard: 0,
             title: Title::default(),
         }
     }
@@ -64,10 +69,15 @@ impl Emulator {
                 let begin = begin.or_else(|| bytes.ends_with(b"\x1b").then(|| bytes.len() - 1));
                 let Some(begin) = begin else { return };
                 bytes = bytes.get(begin..).unwrap_or_default();
-                self.title.begun = true;
+                (self.title.begun, self.heard) = (true, 0);
             }
             let heard = self.titles.advance_until_terminated(&mut self.title, bytes);
             bytes = bytes.get(heard..).unwrap_or_default();
+            self.heard += heard;
+            if self.heard > LONGEST_HEARD {
+                self.titles = vte::Parser::new();
+                self.title.begun = false;
+            }
             if bytes.is_empty() {
                 return;
             }
@@ -156,13 +166,25 @@ fn written(line: &avt::Line) -> String {
 struct Title {
     text: Option<String>,
     count: u64,
-    /// True from where a title may begin until it has ended.
+    /// True from where a title may begin until it has ended, or is seen to be something else.
     begun: bool,
 }
 
 impl vte::Perform for Title {
     fn terminated(&self) -> bool {
         !self.begun
+    }
+
+    fn print(&mut self, _: char) {
+        self.begun = false;
+    }
+
+    fn csi_dispatch(&mut self, _: &vte::Params, _: &[u8], _: bool, _: char) {
+        self.begun = false;
+    }
+
+    fn esc_dispatch(&mut self, _: &[u8], _: bool, _: u8) {
+        self.begun = false;
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], _bell_terminated: bool) {
@@ -238,5 +260,17 @@ mod tests {
             assert_eq!(emulator.titles(), 2);
             assert_eq!(emulator.screen().rows.first().map(String::as_str), Some("abcde"));
         }
+    }
+
+    #[test]
+    fn a_title_that_never_ends_is_none_and_the_next_one_is_heard() {
+        let mut emulator = Emulator::new(Size::default());
+        emulator.feed(b"\x1b]0;");
+        for _ in 0..100 {
+            emulator.feed(&[b'x'; 4096]);
+        }
+        assert!(!emulator.title.begun, "nothing more of it is kept");
+        emulator.feed(b"\x07\x1b]0;Ready\x07");
+        assert_eq!((emulator.title(), emulator.titles()), (Some("Ready"), 1));
     }
 }

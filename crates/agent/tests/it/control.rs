@@ -31,23 +31,3 @@ fn what_the_sdks_send_is_read() {
         insta::assert_snapshot!(format!("control_{name}"), read);
     }
 }
-
-#[test]
-fn every_request_is_answered_once() {
-    for (name, lines) in recorded() {
-        for (asks, answers) in [("in", "out"), ("out", "in")] {
-            let from = |dir: &str| {
-                lines
-                    .iter()
-                    .filter(|line| line["dir"] == dir)
-                    .map(|line| &line["msg"])
-                    .collect::<Vec<_>>()
-            };
-            for request in from(asks).iter().filter(|msg| msg["type"] == "control_request") {
-                let id = &request["request_id"];
-                let is_answer = |msg: &&&Value| msg["response"]["request_id"] == *id;
-                assert_eq!(from(answers).iter().filter(is_answer).count(), 1, "{name}: {request}");
-            }
-        }
-    }
-}

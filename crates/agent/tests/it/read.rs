@@ -60,6 +60,23 @@ fn texts_are_kept_as_they_were_written_half_letters_too() {
 }
 
 #[test]
+fn results_in_results_are_an_error_and_not_the_end_of_the_stack() {
+    let open = r#"[{"type":"tool_result","tool_use_id":"1","is_error":false,"status":"success","content":"#;
+    let nested = |depth: usize| format!("{}\"x\"{}", open.repeat(depth), "}]".repeat(depth));
+    let event = |content: String| {
+        let message = format!(
+            r#"{{"id":"1","role":"assistant","content":{content},"timestamp":null,"tool":"gemini"}}"#
+        );
+        format!(
+            r#"{{"type":"message_recorded","changed":false,"message":{message},"source":"pollux"}}"#
+        )
+    };
+    assert!(Event::from_json(&event(nested(1))).is_ok());
+    assert!(Event::from_json(&event(nested(2))).is_err());
+    assert!(Event::from_json(&event(nested(5000))).is_err());
+}
+
+#[test]
 fn what_is_no_event_is_an_error() {
     for wrong in ["", "{}", "[]", r#"{"type":"flew","source":"acp"}"#, r#"{"type":"notice"}"#] {
         assert!(Event::from_json(wrong).is_err(), "{wrong}");

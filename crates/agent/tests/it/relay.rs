@@ -1,8 +1,10 @@
 //! Recorded ACP conversations of Gemini CLI as an editor hears them.
 
-use pollux_agent::acp::relay::Relay;
+use pollux_agent::acp::Opened;
+use pollux_agent::acp::relay::{Relay, opened};
 use pollux_agent::gemini::acp::Quirks;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -68,5 +70,25 @@ fn a_mode_is_told_as_a_mode_and_words_as_words() {
         }
         assert!(!told.contains("MODE_UPDATE"));
         insta::assert_snapshot!(format!("relay_{scenario}"), told);
+    }
+}
+
+#[test]
+fn an_editor_is_told_the_modes_that_the_agent_offers_and_none_where_it_offers_none() {
+    let told = |answer: Value| {
+        let original = RawValue::from_string(answer.to_string()).unwrap();
+        let (modes, models) = (Vec::new(), Vec::new());
+        let session_id = "s".to_owned();
+        let own = Opened { session_id, modes, mode: None, models, model: None, original };
+        opened(&own, true)
+    };
+    assert_eq!(told(json!({ "sessionId": "s" })), json!({ "sessionId": "s" }));
+    let offered = json!({ "currentModeId": "autoEdit", "availableModes": [{ "id": "autoEdit" }, { "id": "own" }] });
+    let named = json!({ "currentModeId": "auto_edit", "availableModes": [{ "id": "auto_edit" }, { "id": "own" }] });
+    assert_eq!(told(json!({ "modes": offered }))["modes"], named);
+    for odd in
+        [json!("x"), json!([1]), json!({ "availableModes": [1, null, "a", {}] }), json!(null)]
+    {
+        assert_eq!(told(json!({ "modes": odd }))["modes"], odd);
     }
 }

@@ -46,6 +46,7 @@ const FEATURES: &[(&str, &str)] = &[
 const DRIVERS: &[(&str, &str)] = &[
     ("acp", "a session that lives, with questions: `pollux run`, the default since 0.34"),
     ("headless", "one process for one prompt; nobody can be asked: `pollux run --via headless`"),
+    ("terminal", "its own screen, in tmux, for a person and for programs: `pollux new`"),
 ];
 
 /// The modes of approval.
@@ -152,7 +153,10 @@ fn object(found: &Found) -> Value {
                 .collect::<Vec<Value>>(),
             "tools": tools,
         } },
-        "reads": { "session_files": ["json", "jsonl"], "streams": ["stream-json", "acp"] },
+        "reads": {
+            "session_files": ["json", "jsonl"],
+            "streams": ["stream-json", "acp", "screen", "hook"],
+        },
         "writes": ["text", "json", "claude", "markdown", "html"],
     })
 }

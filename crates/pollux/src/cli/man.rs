@@ -25,8 +25,7 @@ impl Man {
             let trouble = Trouble::failed("unwritable_file", message);
             anyhow::Error::new(error).context(trouble.hint("name another directory with `--to`"))
         })?;
-        let pages = std::fs::read_dir(&self.to)?.count();
-        report::note(&format!("{pages} pages in {}", self.to.display()));
+        report::note(&format!("the pages are in {}", self.to.display()));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -10,6 +10,7 @@ use super::super::dialect::{Beside, Dialect};
 use super::super::policy::{Policy, Verdict, option};
 use super::super::translate::Translator;
 use super::super::wire::Json;
+use super::after;
 use crate::model::{
     Answer, Effect, Event, EventKind, Failure, Level, Mode, Outcome, Part, Phase, Question,
     SessionChange, SessionStatus, Source, Text,
@@ -134,7 +135,7 @@ impl Live {
     }
 
     pub(super) fn replay(&mut self, ready: Ready, reply: Reply<Ready>, cap_at: Instant) {
-        let quiet_at = Instant::now() + self.budgets.quiet;
+        let quiet_at = after(self.budgets.quiet);
         self.replay = Some(Replay { quiet_at, cap_at, told: 0, ready, reply });
     }
 
@@ -173,7 +174,7 @@ impl Live {
     }
 
     pub(super) fn update(&mut self, update: &RawValue, connection: &Connection) {
-        let quiet_at = Instant::now() + self.budgets.quiet;
+        let quiet_at = after(self.budgets.quiet);
         let room = match &mut self.replay {
             Some(replay) => {
                 replay.quiet_at = quiet_at;

@@ -45,19 +45,25 @@ pub fn opened(opened: &Opened, with_id: bool) -> Value {
     } else if let Some(members) = answer.as_object_mut() {
         members.remove("sessionId");
     }
-    let known =
-        |id: &str| Mode::named(id).map_or_else(|| id.to_owned(), |m| m.upstream().to_owned());
-    if let Some(modes) = answer["modes"]["availableModes"].as_array_mut() {
-        for mode in modes {
-            mode["id"] = json!(known(mode["id"].as_str().unwrap_or_default()));
-        }
-        let now = answer["modes"]["currentModeId"].as_str().map(known);
-        answer["modes"]["currentModeId"] = json!(now);
-    }
+    rename_modes(&mut answer);
     if !opened.models.is_empty() && answer.get("configOptions").is_none() {
         answer["configOptions"] = json!([models(opened, opened.model.as_deref())]);
     }
     answer
+}
+
+/// Gives the modes of an answer the names that `current_mode_update` tells. One that has none, or odd ones, stays as it is.
+fn rename_modes(answer: &mut Value) {
+    let rename = |id: &mut Value| {
+        if let Some(mode) = id.as_str().and_then(Mode::named) {
+            *id = json!(mode.upstream());
+        }
+    };
+    if let Some(now) = answer.pointer_mut("/modes/currentModeId") {
+        rename(now);
+    }
+    let offered = answer.pointer_mut("/modes/availableModes").and_then(Value::as_array_mut);
+    offered.into_iter().flatten().filter_map(|mode| mode.get_mut("id")).for_each(rename);
 }
 
 /// The models of a session as an option.

@@ -134,11 +134,11 @@ impl Answers {
         of: Use,
         must: bool,
     ) -> anyhow::Result<Option<Given>> {
-        let fits = |rules: &[Rule]| rules.iter().any(|rule| rule.fits(&of.tool, &of.input));
-        if fits(&self.deny) {
+        if self.denies(&of) {
             return Ok(Some(rejected(question, &of, None)));
         }
-        if !must && (fits(&self.allow) || self.goes_unasked(question)) {
+        let allows = |rule: &Rule| rule.allows(&of.tool, &of.input);
+        if !must && (self.allow.iter().any(allows) || self.goes_unasked(question)) {
             return Ok(Some(allowed(question)));
         }
         if self.asks == Asks::Nobody {
@@ -154,6 +154,11 @@ impl Answers {
             Heard { question, of, said: Said::Caller(outcome) }
         });
         Ok(None)
+    }
+
+    /// True for a call that a rule turns down, whoever would allow it.
+    fn denies(&self, of: &Use) -> bool {
+        self.deny.iter().any(|rule| rule.denies(&of.tool, &of.input))
     }
 
     /// True for a call that the agent asks about only because a hook is to have its say.
@@ -183,6 +188,7 @@ impl Answers {
             Said::Caller(outcome) => Ok(Some(Self::given(&question, &of, &outcome))),
             Said::Hooks(outcomes) => match hooks::said(&outcomes) {
                 hooks::Said::Deny(why) => Ok(Some(rejected(&question, &of, Some(why)))),
+                hooks::Said::Allow if self.denies(&of) => Ok(Some(rejected(&question, &of, None))),
                 hooks::Said::Allow => Ok(Some(allowed(&question))),
                 hooks::Said::Ask => self.by_rules(&question, of, true),
                 hooks::Said::Nothing | hooks::Said::Context(_) => {

@@ -46,8 +46,11 @@ pub(super) fn unknown(start: &Start) -> Option<String> {
     if let Some(name) = start.other.iter().find(|name| REFUSED.contains(&name.as_str())) {
         return Some(format!("`{name}` has no counterpart in Gemini CLI"));
     }
-    let hook = Hooks::unknown(&start.hooks)?;
-    Some(format!("the hook `{hook}` has no counterpart in Gemini CLI"))
+    if let Some(hook) = Hooks::unknown(&start.hooks) {
+        return Some(format!("the hook `{hook}` has no counterpart in Gemini CLI"));
+    }
+    let matcher = Hooks::unreadable(&start.hooks)?;
+    Some(format!("the matcher `{matcher}` of a hook cannot be read"))
 }
 
 /// Starts the agent and opens a session.

@@ -45,7 +45,8 @@ pub(super) fn run(args: &Follow, config: &Config) -> anyhow::Result<ExitCode> {
         Some(session) => Watched::File(Found::find(session, config)?.path),
         None => Watched::All(config.gemini.clone()),
     };
-    let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    // A time that no clock could tell has no end.
+    let end = args.seconds.and_then(|all| Instant::now().checked_add(Duration::from_secs(all)));
     let mut watch = Watch::new(watched, args.all || args.skip_existing);
     let mut shown = Shown { args, file: PathBuf::new() };
     let mut news = watch.poll_now();

@@ -6,7 +6,7 @@ use super::super::super::connection::Connection;
 use super::super::super::dialect::Done;
 use super::super::super::stop::{End, why};
 use super::super::super::wrong;
-use super::super::{Pending, Then};
+use super::super::{Pending, Then, after};
 use super::Live;
 use crate::model::{
     Event, EventKind, Failure, Level, Message, Outcome, Phase, Role, Scope, SessionStatus, Source,
@@ -71,7 +71,7 @@ impl Live {
         let limit = prompt.timeout.or(self.budgets.turn);
         self.turn = Some(Turn {
             since: now,
-            deadline: limit.map(|limit| now + limit),
+            deadline: limit.map(after),
             max_turns: prompt.max_turns,
             stopping: None,
             answer: None,
@@ -107,10 +107,9 @@ impl Live {
 
     /// The agent answered the prompt: what comes late still belongs to the turn.
     pub(in super::super) fn prompted(&mut self, outcome: Result<Box<RawValue>, Failure>) {
-        let now = Instant::now();
         if let Some(turn) = &mut self.turn {
-            turn.quiet_at = now + self.budgets.quiet;
-            turn.answer = Some((outcome, now + self.budgets.quiet_cap));
+            turn.quiet_at = after(self.budgets.quiet);
+            turn.answer = Some((outcome, after(self.budgets.quiet_cap)));
         }
     }
 
@@ -121,12 +120,14 @@ impl Live {
 
     /// Answers every open question as cancelled, then tells the agent: in the other order some agents hang.
     pub(super) fn stop(&mut self, reason: StopReason, connection: &Connection) {
-        let bound = Instant::now() + self.budgets.cancel;
+        let bound = after(self.budgets.cancel);
         match &mut self.turn {
             Some(turn) if turn.stopping.is_none() && turn.answer.is_none() => {
                 turn.stopping = Some((reason, bound));
             }
-            _ => return,
+            // It is over already, but for what comes late: then it does not go on with what was to be said next.
+            Some(turn) => return turn.reasons.clear(),
+            None => return,
         }
         for waiting in std::mem::take(&mut self.questions) {
             self.nobody(&waiting, connection);
