@@ -1,4 +1,4 @@
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClientFrame, Event } from "../src/api/types";
 import { answerable, launch, shot } from "./browser";
@@ -31,6 +31,24 @@ function quiet(player: Player): void {
     text("user", "Hello there"),
     text("assistant", "General greetings"),
   ]);
+}
+
+/** Whether the phone keeps these words for when there is no connection. It writes every two seconds. */
+function keeps(page: Page, words: string): Promise<boolean> {
+  return page.evaluate(
+    (looked) =>
+      new Promise<boolean>((resolve) => {
+        const open = indexedDB.open("keyval-store");
+        open.onerror = () => resolve(false);
+        open.onsuccess = () => {
+          if (!open.result.objectStoreNames.contains("keyval")) return resolve(false);
+          const all = open.result.transaction("keyval").objectStore("keyval").getAll();
+          all.onsuccess = () => resolve(JSON.stringify(all.result).includes(looked));
+          all.onerror = () => resolve(false);
+        };
+      }),
+    words,
+  );
 }
 
 function long(player: Player, count = 120): void {
@@ -277,7 +295,76 @@ describe("questions", () => {
   });
 });
 
+test("what a newer daemon says in words of its own breaks nothing", async () => {
+  const strange = (word: string) => word as never;
+  it = await stage(browser, (player) => {
+    scene(player);
+    const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+    const [first] = player.jobs;
+    if (!open || !first) throw new Error("no question or no job");
+    const said = { status: strange("dreaming"), mode: strange("careful") };
+    const questions = [{ ...open, question: { ...open.question, kind: strange("oracle") } }];
+    const hologram = { type: "hologram", of: "a fox" } as never;
+    player.add(summary("s1", { title: "From tomorrow", ...said, questions }), [
+      message("assistant", [hologram, { type: "text", text: "Still here" }]),
+    ]);
+    player.jobs = [{ ...first, state: strange("frozen") }];
+  });
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("dialog", { name: "The agent asks" }).waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.locator(".said", { hasText: "Still here" }).waitFor();
+  await page.getByRole("button", { name: "Mode careful" }).waitFor();
+  await page.goto(`${address}/#/team/jobs`);
+  await page.locator(".row.job", { hasText: "frozen" }).waitFor();
+  await page.goto(`${address}/#/`);
+  await page.locator(".row", { hasText: "From tomorrow" }).waitFor();
+});
+
+describe("several questions", () => {
+  test("the one that is read stays, whatever is answered beside it", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+    if (!open) throw new Error("no question");
+    for (const [id, command] of [
+      ["s2", "make two"],
+      ["s3", "make three"],
+    ] as const) {
+      const meaning = { kind: "command" as const, command, derived: {} };
+      const question = { ...open.question, id: command, text: command, meaning };
+      player.change(id, { questions: [{ shown: command, question }] });
+    }
+    await page.goto(address);
+    const sheet = page.getByRole("dialog", { name: "Run this command?" });
+    await sheet.getByText("1 of 3").waitFor();
+    await sheet.getByRole("button", { name: "Next" }).click();
+    await sheet.locator(".will-run", { hasText: "make two" }).waitFor();
+    player.change("s1", { questions: [], status: "working" });
+    await sheet.getByText("1 of 2").waitFor();
+    expect(await sheet.locator(".will-run").innerText()).toBe("make two");
+  });
+});
+
 describe("composer", () => {
+  test("what was to be sent after a stop is a draft again where the session ends instead", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    player.change("s1", { status: "working" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("and then this");
+    await page.getByRole("button", { name: "Stop and send" }).click();
+    await until("it was interrupted", () => commands(player).length === 1);
+    player.change("s1", { status: "exited" });
+    await page.getByText("kept as its draft").waitFor();
+    player.change("s1", { status: "idle" });
+    await page.reload();
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await until("it is there again", async () => (await field.inputValue()) === "and then this");
+    expect(commands(player).filter(({ command }) => command.type === "prompt")).toEqual([]);
+  });
+
   test("send, queue while it works, stop, stop and send", async () => {
     it = await stage(browser, quiet);
     const { page, player, address } = it;
@@ -464,22 +551,16 @@ describe("away", () => {
     await page.reload();
     await page.getByText("General greetings").waitFor();
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
-    // What is kept is written every two seconds.
-    await until("the phone kept it", () =>
-      page.evaluate(
-        () =>
-          new Promise<boolean>((resolve) => {
-            const open = indexedDB.open("keyval-store");
-            open.onerror = () => resolve(false);
-            open.onsuccess = () => {
-              if (!open.result.objectStoreNames.contains("keyval")) return resolve(false);
-              const all = open.result.transaction("keyval").objectStore("keyval").getAll();
-              all.onsuccess = () => resolve(JSON.stringify(all.result).includes("General greetings"));
-              all.onerror = () => resolve(false);
-            };
-          }),
-      ),
-    );
+    // As after an update: another page is kept, with a file that this one does not name.
+    await page.evaluate(async () => {
+      const cache = await caches.open("pollux-shell-1");
+      await cache.put("/", new Response("the page before"));
+      await cache.put("/assets/before.js", new Response("before"));
+    });
+    await page.reload();
+    const before = () => page.evaluate(async () => (await caches.match("/assets/before.js")) !== undefined);
+    await until("files of the version before are gone", async () => !(await before()));
+    await until("the phone kept it", () => keeps(page, "General greetings"));
     await context.setOffline(true);
     player.cut();
     await page.reload();
@@ -487,13 +568,15 @@ describe("away", () => {
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
   });
 
-  test("a device that is no longer let in comes to the door", async () => {
+  test("a device that is no longer let in comes to the door, and keeps nothing of what it was shown", async () => {
     it = await stage(browser, quiet);
     const { page, player, address } = it;
-    await page.goto(address);
-    await page.getByText("A talk").waitFor();
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    await until("the phone kept it", () => keeps(page, "General greetings"));
     player.refuses = true;
     player.cut();
     await page.getByText("Let this device in.").waitFor();
+    await until("the phone forgot it", async () => !(await keeps(page, "General greetings")));
   });
 });

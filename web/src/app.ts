@@ -2,7 +2,7 @@
 
 import { api, Failed, problemOf } from "./api/http";
 import type { Command, ServerFrame } from "./api/types";
-import { keep, restore } from "./keep";
+import { forget, keep, restore } from "./keep";
 import { Connection } from "./link/link";
 import { read, write } from "./settings";
 import { EMPTY, type State } from "./state/model";
@@ -125,6 +125,10 @@ function asPrompt(text: string, images: readonly string[] = []): Command {
 }
 
 export function post(letter: Letter): void {
+  if (!connection.connected) {
+    say("Not connected: it stays here");
+    return;
+  }
   outbox.set(outbox.value.filter(({ id }) => id !== letter.id));
   dispatch({
     type: "sent",
@@ -196,17 +200,27 @@ function inStep(): void {
   for (const each of onInStep) each();
 }
 
+/** A device that is not let in any more keeps nothing of what it was shown. */
+function leave(): void {
+  flush();
+  dispatch({ type: "signed_out" });
+  void forget();
+}
+
 export async function start(): Promise<void> {
   const stored = await restore();
   if (stored) dispatch(stored);
-  document.addEventListener("visibilitychange", () =>
-    connection.look(document.visibilityState === "visible"),
-  );
+  document.addEventListener("visibilitychange", () => {
+    // The animation frame that was asked for while the page was seen may not come for hours.
+    flush();
+    connection.look(document.visibilityState === "visible");
+  });
   window.addEventListener("online", () => connection.tell({ type: "online" }));
   window.addEventListener("offline", () => connection.tell({ type: "lost_network" }));
   let phase = connection.link.value.phase;
   connection.link.watch(() => {
     const now = connection.link.value.phase;
+    if (now !== phase && now === "refused") leave();
     if (now !== phase && now === "connect") mending.clear();
     if (now !== phase && now === "live") setTimeout(inStep);
     phase = now;

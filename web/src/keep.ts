@@ -2,11 +2,10 @@
 
 import { del, get, set } from "idb-keyval";
 import type { Opened, State } from "./state/model";
-import type { Action } from "./state/reduce";
+import { type Action, MOST_OPENED } from "./state/reduce";
 import type { Store } from "./store";
 
 const KEY = "pollux.kept.1";
-const MOST_SESSIONS = 20;
 const MOST_MESSAGES = 60;
 /** How long changes gather before they are written. */
 const WRITE_EVERY = 2_000;
@@ -46,7 +45,7 @@ export function forget(): Promise<void> {
 /** A bounded copy: no window of a session is kept with more than its end. */
 export function kept({ sessions, seen, inStepAt, opened }: State): Kept {
   const whole = Object.entries(opened).filter(([, session]) => !session.torn);
-  const some = whole.slice(-MOST_SESSIONS).map(([id, session]): [string, Opened] => {
+  const some = whole.slice(-MOST_OPENED).map(([id, session]): [string, Opened] => {
     const messages = session.messages.slice(-MOST_MESSAGES);
     const before = messages.length < session.messages.length ? messages[0]?.position : session.before;
     return [id, { ...session, messages, before, stored: true, notes: session.notes.slice(-20) }];

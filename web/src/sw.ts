@@ -20,29 +20,39 @@ worker.addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
   if (event.request.method !== "GET" || url.origin !== worker.location.origin) return;
   if (url.pathname.startsWith("/api/")) return;
-  if (event.request.mode === "navigate") event.respondWith(page(event.request));
+  if (event.request.mode === "navigate") event.respondWith(page(event));
   else event.respondWith(file(event.request));
 });
 
-/** The page and the files that it names. */
 async function keepShell(): Promise<void> {
-  const cache = await caches.open(SHELL);
   const answer = await fetch("/", { cache: "no-cache" });
-  if (!answer.ok) return;
-  const names = [...(await answer.clone().text()).matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(
-    ([, name]) => name ?? "/",
-  );
-  await cache.put("/", answer);
-  await Promise.all(names.map((name) => cache.add(name).catch(() => undefined)));
+  if (answer.ok) await keepPage(answer);
 }
 
-async function page(request: Request): Promise<Response> {
+/** The page and the files that it names. Those of the page before go: each version has names of its own. */
+async function keepPage(answer: Response): Promise<void> {
   const cache = await caches.open(SHELL);
-  const kept = await cache.match("/");
-  const fresh = fetch(request).then(async (answer) => {
-    if (answer.ok) await cache.put("/", answer.clone());
-    return answer;
-  });
+  const before = await cache.keys();
+  const text = await answer.clone().text();
+  const names = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, name]) => name ?? "/");
+  await cache.put("/", answer);
+  await Promise.all(names.map((name) => cache.add(name).catch(() => undefined)));
+  const now = new Set(["/", ...names]);
+  const gone = before.filter(({ url }) => !now.has(new URL(url).pathname));
+  await Promise.all(gone.map((request) => cache.delete(request)));
+}
+
+/** Keeps a page that is another one than the one that is kept. */
+async function renew(answer: Response, kept: Response | undefined): Promise<void> {
+  if ((await kept?.text()) !== (await answer.clone().text())) await keepPage(answer);
+}
+
+async function page(event: FetchEvent): Promise<Response> {
+  const kept = await (await caches.open(SHELL)).match("/");
+  const fresh = fetch(event.request);
+  // Whether or not somebody still waits for it by then.
+  const renewed = fresh.then((answer) => (answer.ok ? renew(answer.clone(), kept?.clone()) : undefined));
+  event.waitUntil(renewed.catch(() => undefined));
   if (!kept) return fresh;
   const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept.clone()), PATIENCE));
   return Promise.race([fresh.catch(() => kept.clone()), late]);

@@ -25,6 +25,17 @@ describe("risky parts of a command", () => {
     ["git push", []],
   ])("%s", (command, marked) => expect(risky(command)).toEqual(marked));
 
+  test("a very long command is looked through in a moment", () => {
+    const long = ["find . ", "git push x ", "curl x "].map((words) => words.repeat(20_000)).join("");
+    const before = performance.now();
+    expect(
+      mark(long)
+        .map(({ text }) => text)
+        .join(""),
+    ).toBe(long);
+    expect(performance.now() - before).toBeLessThan(2_000);
+  });
+
   test("whatever is marked, all of the command is shown, in its order", () => {
     const words = fc.constantFrom(
       "sudo",

@@ -1,12 +1,18 @@
 //! `cargo xtask fuzz`: bytes that nobody has thought of, for a while.
 
-use crate::shell::{self, present, root, run_with, say, target};
-use anyhow::Context;
+use crate::shell::{self, present, root, run_words, say, target, words_and};
+use anyhow::{Context, anyhow};
 use std::fs;
 use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
 
-/// The targets in `fuzz/`, each with the kind and the ending of the recordings that it begins with.
-const TARGETS: [(&str, &str, &str); 8] = [
+/// What the sanitizers need.
+const NIGHTLY: [(&str, &str); 1] = [("RUSTUP_TOOLCHAIN", "nightly")];
+
+/// A target in `fuzz/`, with the kind and the ending of the recordings that it begins with.
+type Target = (&'static str, &'static str, &'static str);
+
+const TARGETS: [Target; 8] = [
     ("session_json", "sessions", ".json"),
     ("session_jsonl", "sessions", ".jsonl"),
     ("acp_lines", "acp", ".jsonl"),
@@ -25,23 +31,41 @@ pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
     )?;
     let fuzz = cargo_fuzz()?;
     let place = target().join("fuzz");
-    for (name, kind, ending) in TARGETS {
-        let corpus = place.join("corpus").join(name);
-        let found = place.join("found").join(name);
-        fs::create_dir_all(&found)?;
-        let seeds = seed(&corpus, kind, ending)?;
-        say(&format!("{name}: {seconds} seconds, from {seeds} recordings"));
-        let line = format!(
-            "{fuzz} run {name} {} --fuzz-dir fuzz --target-dir {} -- -max_total_time={seconds} \
-             -max_len=65536 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 -artifact_prefix={}/",
-            corpus.display(),
-            place.join("build").display(),
-            found.display(),
-        );
-        run_with(&line, &[("RUSTUP_TOOLCHAIN", "nightly")])
-            .with_context(|| format!("{name} found something: see {}", found.display()))?;
+    let build = place.join("build").display().to_string();
+    let all = [fuzz.as_str(), "build", "--fuzz-dir", "fuzz", "--target-dir", &build];
+    run_words(&words_and("", &all), &NIGHTLY)?;
+    let (fuzz, place) = (&fuzz, &place);
+    // One for each core of a small machine: a fuzzer keeps one busy.
+    for pair in TARGETS.chunks(2) {
+        thread::scope(|scope| {
+            let start = |target| scope.spawn(move || fuzz_one(fuzz, place, target, seconds));
+            let running: Vec<_> = pair.iter().map(start).collect();
+            let ended = |it: ScopedJoinHandle<'_, _>| {
+                it.join().unwrap_or_else(|_| Err(anyhow!("it panicked")))
+            };
+            running.into_iter().try_for_each(ended)
+        })?;
     }
     Ok(())
+}
+
+/// One target, for a while.
+fn fuzz_one(fuzz: &str, place: &Path, target: &Target, seconds: u64) -> anyhow::Result<()> {
+    let (name, kind, ending) = *target;
+    let corpus = place.join("corpus").join(name);
+    let found = place.join("found").join(name);
+    fs::create_dir_all(&found)?;
+    let seeds = seed(&corpus, kind, ending)?;
+    say(&format!("{name}: {seconds} seconds, from {seeds} recordings"));
+    let (corpus, build) = (corpus.display().to_string(), place.join("build").display().to_string());
+    let time = format!("-max_total_time={seconds}");
+    let prefix = format!("-artifact_prefix={}/", found.display());
+    let line = [fuzz, "run", name, &corpus, "--fuzz-dir", "fuzz", "--target-dir", &build, "--"];
+    let limits = ["-max_len=65536", "-timeout=10", "-rss_limit_mb=4096"];
+    let says = ["-print_final_stats=1", "-verbosity=0", &time, &prefix];
+    let line = words_and("", &[line.as_slice(), &limits, &says].concat());
+    run_words(&line, &NIGHTLY)
+        .with_context(|| format!("{name} found something: see {}", found.display()))
 }
 
 /// cargo-fuzz, from this machine or installed into `target/tools`.
@@ -53,7 +77,8 @@ fn cargo_fuzz() -> anyhow::Result<String> {
     let own = tools.join("bin/cargo-fuzz");
     if !own.exists() {
         say("installing cargo-fuzz into target/tools (once, a minute)");
-        shell::run(&format!("cargo install cargo-fuzz --locked --root {}", tools.display()))
+        let line = "cargo install cargo-fuzz --locked --root";
+        run_words(&words_and(line, &[tools.display()]), &[])
             .context("cargo-fuzz is missing and could not be installed")?;
     }
     Ok(own.display().to_string())

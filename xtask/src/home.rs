@@ -1,6 +1,6 @@
 //! `cargo xtask try …`: the program on the recorded sessions, for somebody who has none of their own.
 
-use crate::shell::{root, run_with, say, target};
+use crate::shell::{root, run_words, say, target, words, words_and};
 use std::fs;
 
 pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
@@ -10,10 +10,8 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     }
     pollux_e2e::home::lay_out(&root().join("recordings"), &home)?;
     say(&format!("the recorded sessions are in {0}: GEMINI_CLI_HOME={0}", home.display()));
-    let rest = if rest.is_empty() { "sessions list".to_owned() } else { rest.join(" ") };
+    let rest = if rest.is_empty() { words("sessions list") } else { rest.to_vec() };
     let home = home.display().to_string();
-    run_with(
-        &format!("cargo run --quiet --release --package pollux -- {rest}"),
-        &[("GEMINI_CLI_HOME", &home)],
-    )
+    let line = words_and("cargo run --quiet --release --package pollux --", &rest);
+    run_words(&line, &[("GEMINI_CLI_HOME", &home)])
 }

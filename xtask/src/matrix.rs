@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
-/// The modules of the suite, which are the columns.
-const BOUNDARIES: [&str; 4] = ["headless", "acp", "terminal", "rehearsal"];
+/// The modules of the suite, which are the columns: what the CLI does by itself, and what our drivers make of it.
+const BOUNDARIES: [&str; 7] = ["headless", "run", "acp", "live", "terminal", "window", "rehearsal"];
 
 pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
     let versions = if versions.is_empty() { Cli::versions() } else { versions.to_vec() };
@@ -18,7 +18,9 @@ pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
             [("POLLUX_GEMINI_ONLY", version.as_str()), ("NO_COLOR", "1"), ("INSTA_UPDATE", "no")];
         let line = "cargo nextest run --locked --package pollux-e2e --no-fail-fast --color never";
         let printed = shell::capture_with(line, &env)?;
-        rows.push((version.clone(), cells(&printed)));
+        let cells = cells(&printed);
+        anyhow::ensure!(!cells.is_empty(), "no test was run on {version}:\n{printed}");
+        rows.push((version.clone(), cells));
     }
     print(&rows);
     if write {
@@ -38,29 +40,37 @@ struct Cell {
     failed: Vec<(String, String)>,
 }
 
-/// Reads what nextest printed: a line for each test, and the output of those that failed.
+/// Reads what nextest printed: a line for each try of each test, and the output of those that failed.
 fn cells(printed: &str) -> BTreeMap<&'static str, Cell> {
+    // The last try counts.
+    let verdicts: BTreeMap<&str, bool> = printed.lines().filter_map(verdict).collect();
     let mut cells: BTreeMap<&'static str, Cell> = BTreeMap::new();
-    for line in printed.lines() {
-        let mut words = line.split_whitespace();
-        let verdict = words.next().unwrap_or_default();
-        let Some(test) = words.last().filter(|_| ["PASS", "FAIL", "TIMEOUT"].contains(&verdict))
-        else {
-            continue;
-        };
-        let Some(boundary) =
-            BOUNDARIES.into_iter().find(|name| test.starts_with(&format!("{name}::")))
-        else {
-            continue;
-        };
+    for (test, passed) in verdicts {
+        let Some(module) = test.split("::").next() else { continue };
+        let Some(boundary) = BOUNDARIES.into_iter().find(|name| *name == module) else { continue };
         let cell = cells.entry(boundary).or_default();
-        if verdict == "PASS" {
+        if passed {
             cell.passed += 1;
-        } else if !cell.failed.iter().any(|(name, _)| name == test) {
+        } else {
             cell.failed.push((test.to_owned(), first_difference(printed, test)));
         }
     }
     cells
+}
+
+/// A test and whether it passed: `PASS [0.1s] … name`, or `TRY 2 FAIL [0.1s] … name` where it is tried again.
+fn verdict(line: &str) -> Option<(&str, bool)> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    let word = if first == "TRY" { words.nth(1)? } else { first };
+    let passed = match word {
+        "PASS" | "LEAK" => true,
+        "FAIL" | "TIMEOUT" | "TMT" | "ABORT" => false,
+        signal if signal.starts_with("SIG") => false,
+        _ => return None,
+    };
+    words.next().filter(|time| time.starts_with('['))?;
+    words.last().map(|test| (test, passed))
 }
 
 /// The first line of a failed test's output that shows what differs.
@@ -122,5 +132,32 @@ fn print(rows: &[(String, BTreeMap<&'static str, Cell>)]) {
         for (test, difference) in cells.values().flat_map(|cell| &cell.failed) {
             say(&format!("{version} {test}: {difference}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_failed_every_time_has_failed_and_one_that_passed_in_the_end_has_not() {
+        let printed = "
+        PASS [   0.020s] (1/5) pollux-e2e::it acp::one
+  TRY 1 FAIL [  67.007s] (───────) pollux-e2e::it window::more::two
+  TRY 2 PASS [  14.733s] (2/5) pollux-e2e::it window::more::two
+  TRY 1 FAIL [   1.000s] (───────) pollux-e2e::it run::three
+  TRY 2 TMT [   1.000s] (───────) pollux-e2e::it run::three
+  TRY 3 FAIL [   1.000s] (3/5) pollux-e2e::it run::three
+        SLOW [> 60.000s] (───────) pollux-e2e::it run::four
+        PASS [   0.020s] (5/5) pollux-e2e::it tidy::five
+     Summary [1542.439s] 5 tests run: 4 passed (1 flaky), 1 failed, 0 skipped
+   FLAKY 2/3 [  14.733s] (2/5) pollux-e2e::it window::more::two
+  TRY 3 FAIL [   1.000s] (3/5) pollux-e2e::it run::three
+";
+        let cells = cells(printed);
+        let told = |name: &str| cells.get(name).map(|cell| (cell.passed, cell.failed.len()));
+        assert_eq!((told("acp"), told("window")), (Some((1, 0)), Some((1, 0))));
+        assert_eq!(told("run"), Some((0, 1)));
+        assert_eq!(cells.len(), 3);
     }
 }

@@ -2,12 +2,12 @@
 #![expect(clippy::disallowed_methods, reason = "xtask is what starts programs")]
 #![expect(clippy::print_stderr, reason = "xtask talks to a person")]
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The root of the repository, wherever the command was called from.
@@ -44,19 +44,37 @@ pub(crate) fn run(line: &str) -> anyhow::Result<()> {
 
 /// Like [`run`], with more environment.
 pub(crate) fn run_with(line: &str, env: &[(&str, &str)]) -> anyhow::Result<()> {
-    eprintln!("$ {line}");
-    let mut words = line.split_whitespace();
-    let program = words.next().context("an empty command line")?;
-    let status = Command::new(program)
-        .args(words)
-        .envs(env.iter().copied())
-        .current_dir(root())
-        .status()
-        .with_context(|| format!("could not start `{program}`"))?;
-    if !status.success() {
-        bail!("`{line}` failed: {status}");
-    }
+    run_words(&words(line), env)
+}
+
+/// Like [`run_with`], where a word may have a blank in it: a path, what somebody has typed.
+pub(crate) fn run_words(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<()> {
+    let status = command(words, env)?.status().with_context(|| could_not_start(words))?;
+    ensure!(status.success(), "`{}` failed: {status}", words.join(" "));
     Ok(())
+}
+
+/// The words of a line that has no blank within a word.
+pub(crate) fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The words of a line, and paths or what somebody has typed after them.
+pub(crate) fn words_and<W: ToString>(line: &str, more: &[W]) -> Vec<String> {
+    words(line).into_iter().chain(more.iter().map(ToString::to_string)).collect()
+}
+
+/// Says what is run, and makes it ready to run in the root of the repository.
+fn command(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<Command> {
+    eprintln!("$ {}", words.join(" "));
+    let (program, args) = words.split_first().context("an empty command line")?;
+    let mut command = Command::new(program);
+    command.args(args).envs(env.iter().copied()).current_dir(root());
+    Ok(command)
+}
+
+fn could_not_start(words: &[String]) -> String {
+    format!("could not start `{}`", words.first().map_or("", String::as_str))
 }
 
 /// A line for the person who waits.
@@ -66,14 +84,26 @@ pub(crate) fn say(text: &str) {
 
 /// Runs a command line in the root of the repository and gives all that it printed, whether or not it failed.
 pub(crate) fn capture_with(line: &str, env: &[(&str, &str)]) -> anyhow::Result<String> {
-    eprintln!("$ {line}");
-    let mut words = line.split_whitespace();
-    let program = words.next().context("an empty command line")?;
-    let mut command = Command::new(program);
-    command.args(words).envs(env.iter().copied()).current_dir(root()).stdin(Stdio::null());
-    let ran = command.output().with_context(|| format!("could not start `{program}`"))?;
+    capture_words(&words(line), env)
+}
+
+/// Like [`capture_with`], where a word may have a blank in it.
+pub(crate) fn capture_words(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<String> {
+    let ran = output(words, env)?;
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     Ok(format!("{out}{err}"))
+}
+
+/// Runs a command line in the root of the repository and gives what it printed; fails if it fails.
+pub(crate) fn told(line: &str) -> anyhow::Result<String> {
+    let ran = output(&words(line), &[])?;
+    let err = String::from_utf8_lossy(&ran.stderr);
+    ensure!(ran.status.success(), "`{line}` failed: {}\n{err}", ran.status);
+    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+fn output(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<Output> {
+    command(words, env)?.stdin(Stdio::null()).output().with_context(|| could_not_start(words))
 }
 
 /// Runs a program and tells when it printed a line with a sign in it, and how long all of it took.
@@ -103,7 +133,7 @@ pub(crate) fn timed(
         }
     }
     let status = child.wait()?;
-    anyhow::ensure!(status.success(), "`{}` failed: {status}", command.join(" "));
+    ensure!(status.success(), "`{}` failed: {status}", command.join(" "));
     Ok((first, since.elapsed()))
 }
 

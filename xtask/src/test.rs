@@ -1,18 +1,17 @@
 //! All tests: the same command for a newcomer and for CI.
 
-use crate::shell::{self, answers, present, say};
+use crate::shell::{self, answers, present, run_words, say, words_and};
 use crate::web;
 use pollux_e2e::{Cli, NEEDED, in_ci};
 
 pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
-    let rest = rest.join(" ");
     install()?;
     tmux()?;
     if present("cargo-nextest") {
-        shell::run(&format!("cargo nextest run --workspace --locked {rest}"))?;
+        run_words(&words_and("cargo nextest run --workspace --locked", rest), &[])?;
     } else {
         say("cargo-nextest is not here; `cargo test` runs the same tests more slowly");
-        shell::run(&format!("cargo test --workspace --locked --all-targets {rest}"))?;
+        run_words(&words_and("cargo test --workspace --locked --all-targets", rest), &[])?;
     }
     if rest.is_empty() {
         // The examples in the documentation are tests as well; nextest does not run them.

@@ -2,13 +2,13 @@
 
 use crate::shell::{self, present, say, target};
 use anyhow::Context;
-use pollux_e2e::{Cli, in_ci};
+use pollux_e2e::{Cli, PINNED, in_ci};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The version of the Gemini CLI that `web/e2e/house.ts` starts.
-const NEWEST: &str = "0.61.0";
+const NEWEST: &str = PINNED[2];
 /// Where Debian has its browser.
 const CHROMIUM: &str = "/usr/bin/chromium";
 
@@ -30,10 +30,19 @@ pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
     match part {
         Some(Part::Check) => check(),
         Some(Part::Unit) => copy()?.map_or(Ok(()), |copy| npm(&copy, "test")),
-        Some(Part::Browser) => copy()?.map_or(Ok(()), |copy| in_browser(&copy)),
+        Some(Part::Browser) => copy()?.map_or(Ok(()), |copy| {
+            build()?;
+            in_browser(&copy)
+        }),
         Some(Part::Picture) => copy()?.map_or(Ok(()), |copy| picture(&copy)),
-        None => check().and_then(|()| test()),
+        None => check().and_then(|()| build()).and_then(|()| test()),
     }
+}
+
+/// The program that the browser is given. `cargo xtask test` has it already, built with what its tests want of the same crates:
+/// to build it alone would be to build those once more.
+fn build() -> anyhow::Result<()> {
+    shell::run("cargo build --locked -p pollux")
 }
 
 /// Types, lints and formatting.
@@ -46,8 +55,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
 
 /// Known holes in the packages that the app is built from. Where no registry tells, that is said.
 fn audit(copy: &Path) -> anyhow::Result<()> {
-    let line = format!("npm --prefix {} audit --omit=dev --json", copy.display());
-    let told = shell::capture_with(&line, &[])?;
+    let told = shell::capture_words(&in_place(copy, "audit --omit=dev --json"), &[])?;
     let object = serde_json::Deserializer::from_str(&told).into_iter::<Value>().next();
     let object = object.and_then(Result::ok).unwrap_or_default();
     let counts = &object["metadata"]["vulnerabilities"];
@@ -77,7 +85,7 @@ pub(crate) fn test() -> anyhow::Result<()> {
 fn picture(copy: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(browser()?, "chromium was not found\n\nhint: install Debian's `chromium`");
     Cli::install(NEWEST)?;
-    shell::run("cargo build --locked -p pollux")?;
+    build()?;
     npm(copy, "run picture")
 }
 
@@ -91,7 +99,6 @@ fn in_browser(copy: &Path) -> anyhow::Result<()> {
     // The version that the tests start, where no other test has installed it yet.
     let cli = Cli::install(NEWEST)?;
     say(&format!("Gemini CLI {} is at {}", cli.version(), cli.program().display()));
-    shell::run("cargo build --locked -p pollux")?;
     npm(copy, "run build")?;
     npm(copy, "run e2e")?;
     // One long story of a phone, a daemon and the real CLI: where it misses a moment, it is told from its beginning again.
@@ -166,13 +173,18 @@ fn copy_into(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn in_place(place: &Path, words: &str) -> Vec<String> {
+    let place = place.display().to_string();
+    ["npm", "--prefix", &place].into_iter().chain(words.split(' ')).map(str::to_owned).collect()
+}
+
 fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
     let target = target();
     let at = |name: &str| target.join(name).display().to_string();
     let picture = shell::root().join("docs/pollux.png");
     let frames = shell::root().join("recordings/frames/headless-shell.jsonl");
-    shell::run_with(
-        &format!("npm --prefix {} {words}", place.display()),
+    shell::run_words(
+        &in_place(place, words),
         &[
             ("POLLUX_PROGRAM", &at("debug/pollux")),
             ("POLLUX_WEB_SHOTS", &at("web/screenshots")),

@@ -33,6 +33,31 @@ pub fn lay_out(recordings: &Path, home: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// As if the sessions of this home had been made long ago. One that was made in this very minute is gone on with when the
+/// minute is over, which is not what most tests are about.
+pub fn age(home: &Path) -> io::Result<()> {
+    let tmp = home.join(".gemini/tmp");
+    if !tmp.is_dir() {
+        return Ok(());
+    }
+    let chats = directories(&tmp)?.into_iter().map(|project| project.join("chats"));
+    for chats in chats.filter(|chats| chats.is_dir()) {
+        for file in files(&chats)? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let Some(end) = name.strip_prefix("session-").and_then(|rest| rest.rsplit('-').next())
+            else {
+                continue;
+            };
+            let aged = file.with_file_name(format!("session-2026-01-01T00-00-{end}"));
+            // Of two files of one session the older one is the session.
+            if !aged.exists() {
+                fs::rename(&file, aged)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn place(file: &Path, gemini: &Path, hashed: bool) -> io::Result<()> {
     let head = head(file)?;
     let field = |name: &str| head.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();

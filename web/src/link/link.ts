@@ -22,6 +22,12 @@ type Waiting = {
 };
 /** A command that got no reply is sent again after a reconnect, with the same id, for this long. */
 const RESEND_FOR = 60_000;
+/** What is told of one that is older: it may have arrived, and nobody wants it done so late without being asked. */
+const UNANSWERED = {
+  code: "unanswered",
+  message: "The connection was lost before this was confirmed, and it was not sent again",
+  hint: "look whether it arrived before you send it once more",
+};
 export const LIST = "list";
 
 export class Connection {
@@ -177,8 +183,12 @@ export class Connection {
     for (const id of this.#subscribed.keys()) this.#ask(id);
     for (const id of this.#screens) this.#send({ type: "screen", session_id: id, on: true });
     for (const [id, { frame, since }] of this.#unreplied) {
-      if (this.#world.now() - since < RESEND_FOR) this.#send(frame);
-      else this.#unreplied.delete(id);
+      if (this.#world.now() - since < RESEND_FOR) {
+        this.#send(frame);
+        continue;
+      }
+      this.#unreplied.delete(id);
+      this.#onFrame({ type: "error", id, error: UNANSWERED });
     }
   }
 

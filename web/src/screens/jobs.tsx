@@ -6,7 +6,7 @@ import { api, problemOf } from "../api/http";
 import type { Job } from "../api/types";
 import { say, state } from "../app";
 import { go } from "../route";
-import { costOf, firstLine, inOrder, isOver, JOBS, nameOf, type Team } from "../state/team";
+import { costOf, firstLine, inOrder, isOver, nameOf, stageOf, type Team } from "../state/team";
 import { age } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
@@ -44,7 +44,7 @@ export function JobList({ team }: { team: Team }) {
 
 function JobRow({ job, team, onOpen }: { job: Job; team: Team; onOpen: () => void }) {
   const now = useNow(!isOver(job));
-  const { tone, word } = JOBS[job.state];
+  const { tone, word } = stageOf(job);
   return (
     <button type="button" class="row job" onClick={onOpen}>
       <span class="row-text">
@@ -68,7 +68,7 @@ function JobRow({ job, team, onOpen }: { job: Job; team: Team; onOpen: () => voi
 }
 
 function JobSheet({ job, team, onClose }: { job: Job; team: Team; onClose: () => void }) {
-  const { tone, word } = JOBS[job.state];
+  const { tone, word } = stageOf(job);
   return (
     <Sheet title={`Job of ${job.name}`} onClose={onClose} tall>
       <p class="job-head">

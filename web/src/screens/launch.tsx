@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import type { OfferedProfile, Problem } from "../api/types";
 import { go } from "../route";
-import { base, MODES } from "../state/words";
+import { base, modeOf } from "../state/words";
 import { Sheet } from "../ui/sheet";
 
 export function LaunchSheet({ onClose }: { onClose: () => void }) {
@@ -66,7 +66,7 @@ export function LaunchSheet({ onClose }: { onClose: () => void }) {
                 <span class="hint two-lines">{description}</span>
               </span>
               {mode && mode !== "default" && (
-                <span class={`chip tone-${mode === "yolo" ? "yolo" : "work"}`}>{MODES[mode].name}</span>
+                <span class={`chip tone-${mode === "yolo" ? "yolo" : "work"}`}>{modeOf(mode).name}</span>
               )}
             </label>
           ))}

@@ -7,7 +7,7 @@ import type { Member } from "../api/types";
 import { say, state } from "../app";
 import { go } from "../route";
 import { nameOf } from "../state/team";
-import { count, MODES } from "../state/words";
+import { count, modeOf } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";
@@ -33,7 +33,7 @@ export function MemberSheet({ member, onClose }: { member: Member; onClose: () =
         <dt>Works for</dt>
         <dd>{nameOf(member.parent, members)}</dd>
         <dt>Mode</dt>
-        <dd>{MODES[session?.mode ?? member.mode].name}</dd>
+        <dd>{modeOf(session?.mode ?? member.mode).name}</dd>
         <dt>Folder</dt>
         <dd class="mono">{member.cwd ?? "unknown"}</dd>
         <dt>Tokens</dt>

@@ -9,7 +9,7 @@ import { useModels } from "../offers";
 import { go, hrefOf } from "../route";
 import { MODE_ICONS } from "../session/chips";
 import { read, write } from "../settings";
-import { base, MODES, span } from "../state/words";
+import { base, MODES, modeOf, span } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
@@ -111,7 +111,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
               </label>
             ))}
           </div>
-          <p class="hint">{MODES[choice.mode].says}</p>
+          <p class="hint">{modeOf(choice.mode).says}</p>
         </fieldset>
         <fieldset>
           <legend>Model</legend>

@@ -86,7 +86,7 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   view: "See all sessions",
   prompt: "Write, start and stop",
   approve: "Answer questions, change the mode",
-  admin: "Let devices in and take their keys back",
+  admin: "Let devices in, share sessions, type into terminals",
 };
 
 /** What the device may do, before it does anything. */

@@ -9,7 +9,7 @@ import { diffSource } from "../session/card";
 import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
 import { mark } from "../state/risk";
-import { base, QUESTIONS } from "../state/words";
+import { base, questionOf } from "../state/words";
 import { Store, useStore } from "../store";
 import { Badge, Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
@@ -41,14 +41,13 @@ function useAsked(here: string | undefined): readonly Asked[] {
 export function Questions({ here }: { here: string | undefined }) {
   const asked = useAsked(here);
   const [later, setLater] = useState<ReadonlySet<string>>(new Set());
-  const [at, setAt] = useState(0);
   const fresh = asked.filter(({ key }) => !later.has(key));
   const open = useStore(opened, (now) => now);
   useEffect(() => {
     if (fresh.length > 0 && !typing()) opened.set(true);
     if (asked.length === 0) opened.set(false);
   }, [asked, fresh.length]);
-  const index = Math.min(at, asked.length - 1);
+  const { index, go } = useRead(asked, open);
   const current = asked[index];
   if (!current || !open) return null;
   const close = () => {
@@ -59,10 +58,28 @@ export function Questions({ here }: { here: string | undefined }) {
     <QuestionSheet
       key={current.key}
       asked={current}
-      place={asked.length > 1 ? { index, of: asked.length, go: setAt } : undefined}
+      place={asked.length > 1 ? { index, of: asked.length, go } : undefined}
       onClose={close}
     />
   );
+}
+
+/** Which one is read. It stays until it is gone, whatever comes and goes beside it; then the one in its place is next. */
+function useRead(asked: readonly Asked[], open: boolean): { index: number; go: (index: number) => void } {
+  const [, redraw] = useState(0);
+  const read = useRef<{ key: string; index: number } | undefined>(undefined);
+  const found = asked.findIndex(({ key }) => key === read.current?.key);
+  const index = found >= 0 ? found : Math.max(0, Math.min(read.current?.index ?? 0, asked.length - 1));
+  const turn = (to: number) => {
+    const key = open ? asked[to]?.key : undefined;
+    read.current = key === undefined ? undefined : { key, index: to };
+  };
+  turn(index);
+  const go = (to: number) => {
+    turn(to);
+    redraw((n) => n + 1);
+  };
+  return { index, go };
 }
 
 /** What waits, for those who put it off. */
@@ -101,7 +118,7 @@ function QuestionSheet({
   const { question } = open;
   return (
     <Sheet
-      title={QUESTIONS[question.kind].title}
+      title={questionOf(question.kind).title}
       onClose={onClose}
       tall
       lead={<Badge size={28} />}

@@ -121,8 +121,11 @@ function Menu({ session, onShare, onClose }: MenuProps) {
   );
   const ended = session.status === "exited" || !session.driver;
   const copy = async () => {
-    await navigator.clipboard.writeText(session.agent_id ?? session.id).catch(() => undefined);
-    say("Copied");
+    const copied = navigator.clipboard.writeText(session.agent_id ?? session.id).then(
+      () => true,
+      () => false,
+    );
+    say((await copied) ? "Copied" : "This browser does not let the page copy");
     onClose();
   };
   return (

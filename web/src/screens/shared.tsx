@@ -30,11 +30,19 @@ export function SharedScreen({ token }: { token: string }) {
   const [shared, setShared] = useState<Shared | undefined>(undefined);
   const [problem, setProblem] = useState<Problem | undefined>(undefined);
   const [tool, setTool] = useState<Tool | undefined>(undefined);
-  const load = (before?: number) =>
-    api.shared(token, before).then(
-      (page) => setShared((known) => ({ ...page, messages: [...page.messages, ...(known?.messages ?? [])] })),
-      (error) => setProblem(problemOf(error)),
-    );
+  const [busy, setBusy] = useState(false);
+  const load = async (before?: number) => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const page = await api.shared(token, before);
+      setShared((known) => ({ ...page, messages: [...page.messages, ...(known?.messages ?? [])] }));
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
   useEffect(() => {
     void load();
   }, [token]);
@@ -67,7 +75,7 @@ export function SharedScreen({ token }: { token: string }) {
           </p>
         )}
         {shared?.before !== undefined && (
-          <button type="button" class="button" onClick={() => load(shared.before)}>
+          <button type="button" class="button" disabled={busy} onClick={() => load(shared.before)}>
             Older messages
           </button>
         )}

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { Mode, Summary } from "../api/types";
 import { send, state } from "../app";
 import { useModels } from "../offers";
-import { count, MODES, span } from "../state/words";
+import { count, MODES, modeOf, span } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
@@ -69,9 +69,9 @@ export function ModeChip({ session }: { session: Summary }) {
   return (
     <>
       <button type="button" class={`chip-button mode-${session.mode}`} onClick={() => setOpen(true)}>
-        <Icon of={MODE_ICONS[session.mode]} size={14} />
+        <Icon of={MODE_ICONS[session.mode] ?? Shield} size={14} />
         <span class="sr">Mode </span>
-        <span>{MODES[session.mode].name}</span>
+        <span>{modeOf(session.mode).name}</span>
         {until !== undefined && <span class="age">{span(until - now)}</span>}
         <Icon of={ChevronDown} size={13} />
       </button>

@@ -3,7 +3,7 @@
 import { ArrowUp, CornerDownRight, ListPlus, Play, Square } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
-import { prompt, send, state } from "../app";
+import { prompt, say, send, state } from "../app";
 import { go } from "../route";
 import { read, write } from "../settings";
 import { taken } from "../state/complete";
@@ -13,9 +13,11 @@ import { ModeChip, ModelChip } from "./chips";
 import { Suggestions, useCompletion } from "./complete";
 import { AttachButton, AttachedPictures, type Pictures, usePictures } from "./pictures";
 
+const draftOf = (sessionId: string) => `pollux.draft.${sessionId}`;
+
 export function Composer({ session }: { session: Summary }) {
   const scopes = useStore(state, (now) => now.hello?.scopes);
-  const key = `pollux.draft.${session.id}`;
+  const key = draftOf(session.id);
   const [text, setText] = useState(() => read<string>(key, ""));
   const change = (next: string) => {
     setText(next);
@@ -182,13 +184,16 @@ function desk(): boolean {
   return window.matchMedia("(hover: hover) and (pointer: fine)").matches;
 }
 
-/** Sends a prompt when the turn that runs has stopped. */
+/** Sends a prompt when the turn that runs has stopped. Where the session ends instead, the words are its draft again. */
 function whenStopped(sessionId: string, text: string, images: readonly string[]): void {
   const forget = state.watch(() => {
     const session = state.value.sessions[sessionId];
-    if (session && session.status !== "idle" && session.status !== "error") return;
+    if (session?.status === "working" || session?.status === "waiting" || session?.status === "starting")
+      return;
     forget();
-    if (session) prompt(sessionId, text, images);
+    if (session?.status === "idle" || session?.status === "error") return prompt(sessionId, text, images);
+    write(draftOf(sessionId), text);
+    say("The session ended: what you wrote is kept as its draft");
   });
 }
 

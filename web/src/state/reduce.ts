@@ -31,6 +31,8 @@ export type Action =
 /** A window longer than this loses its oldest messages while the reader is at the end; they can be paged in again. */
 export const LONGEST_WINDOW = 1500;
 const KEPT = 1000;
+/** So many sessions stay opened: those that were asked for last. One that has left is asked for anew. */
+export const MOST_OPENED = 20;
 /** So many notes, tool facts and settled commands are kept. */
 const MOST_NOTES = 1000;
 const MOST_FACTS = 1000;
@@ -109,11 +111,10 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
           ? { ...opened, stored: false, torn: false, caughtUp: true }
           : { ...opened, torn: true },
       );
-    case "snapshot":
-      return newer(
-        { ...state, opened: { ...state.opened, [frame.session_id]: fromSnapshot(frame) } },
-        frame.session,
-      );
+    case "snapshot": {
+      const opened = { ...without(state.opened, frame.session_id), [frame.session_id]: fromSnapshot(frame) };
+      return newer({ ...state, opened: bounded(opened, MOST_OPENED) }, frame.session);
+    }
     case "events":
       return change(state, frame.session_id, (opened) => onEvents(opened, frame.events, frame.caught_up));
     case "result": {

@@ -1,16 +1,17 @@
 // The parts of a command that deserve a second look. A help for the eye and no judgement: what is not marked may be as
 // dangerous.
 
+// What may stand between two words is bounded: a command of a hundred thousand words is looked through in a moment too.
 const RISKY: readonly RegExp[] = [
   /\bsudo\b/,
   /\bdoas\b/,
   /\brm\s+(?:-\w+\s+)*-\w*[rf]\w*(?:\s+[^\s;&|]+)*/,
-  /\bfind\b[^;&|]*-delete\b/,
-  /\bgit\s+(?:push\s+[^;&|]*(?:--force\b|-f\b)|reset\s+--hard|clean\s+-\w*[fdx]\w*|checkout\s+--\s)[^;&|]*/,
+  /\bfind\b[^;&|]{0,1000}-delete\b/,
+  /\bgit\s+(?:push\s+[^;&|]{0,1000}(?:--force\b|-f\b)|reset\s+--hard|clean\s+-\w*[fdx]\w*|checkout\s+--\s)[^;&|]*/,
   /\bchmod\s+(?:-R\s+)?[0-7]*7{2,3}\b/,
   /\bch(?:own|mod)\s+-R\b/,
   /\b(?:mkfs(?:\.\w+)?|dd|shred|fdisk|parted)\b/,
-  /\b(?:curl|wget)\b[^;&|]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/,
+  /\b(?:curl|wget)\b[^;&|]{0,1000}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b/,
   /\beval\b/,
   /\|\s*(?:ba|z|da)?sh\b/,
   />\s*\/(?:dev|etc|usr|boot)\/[^\s;&|]*/,

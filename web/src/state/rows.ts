@@ -193,7 +193,8 @@ function makeRows(entry: Recorded, tools: Readonly<Record<string, ToolFacts>>): 
         };
         return [{ key: `t${block.id}`, kind: "tool", tool }];
       }
-      case "tool_result":
+      // What came of a call stands with the call; what a newer daemon calls by another name is passed over.
+      default:
         return [];
     }
   });
@@ -297,6 +298,8 @@ function liveRow(part: LivePart, index: number, tools: Readonly<Record<string, T
       };
       return { key: `t${part.id}`, kind: "tool", tool };
     }
+    default:
+      return { key, kind: "system", level: "info", text: (part as { type: string }).type };
   }
 }
 

@@ -50,10 +50,12 @@ export function standingOf(member: Member, session: Summary | undefined): { tone
       return { tone: "gone", word: "Ended" };
     case "idle":
       return { tone: "done", word: "Ready" };
+    default:
+      return { tone: "idle", word: member.status };
   }
 }
 
-export const JOBS: Readonly<Record<JobState, { tone: Tone; word: string }>> = {
+const JOBS: Readonly<Record<JobState, { tone: Tone; word: string }>> = {
   starting: { tone: "work", word: "Starting" },
   working: { tone: "work", word: "Working" },
   waiting: { tone: "need", word: "Needs you" },
@@ -64,12 +66,17 @@ export const JOBS: Readonly<Record<JobState, { tone: Tone; word: string }>> = {
   cancelled: { tone: "gone", word: "Taken back" },
 };
 
+/** Where a job is. */
+export function stageOf({ state }: Job): { tone: Tone; word: string } {
+  return JOBS[state] ?? { tone: "idle", word: state };
+}
+
 export const isOver = ({ state }: Job): boolean =>
   state === "done" || state === "failed" || state === "cancelled";
 
 /** Those that somebody must look at, then those that run, then those that are over; the newest first. */
 export function inOrder(jobs: readonly Job[]): readonly Job[] {
-  const rank = (job: Job) => (JOBS[job.state].tone === "need" ? 0 : isOver(job) ? 2 : 1);
+  const rank = (job: Job) => (stageOf(job).tone === "need" ? 0 : isOver(job) ? 2 : 1);
   return jobs.toSorted((a, b) => rank(a) - rank(b) || b.created_at.localeCompare(a.created_at));
 }
 

@@ -27,6 +27,8 @@ export function standing(session: Summary, turnSince?: number): Standing {
       return session.driver
         ? { tone: "done", word: "Ready", since: updated }
         : { tone: "gone", word: "Read only", since: updated };
+    default:
+      return { tone: "idle", word: session.status, since: updated };
   }
 }
 
@@ -38,10 +40,10 @@ export function open(session: Summary): OpenQuestion[] {
 function needWord(questions: readonly OpenQuestion[]): string {
   const [first] = questions;
   if (questions.length > 1) return `${questions.length} need you`;
-  return first ? QUESTIONS[first.question.kind].need : "Needs you";
+  return first ? questionOf(first.question.kind).need : "Needs you";
 }
 
-export const QUESTIONS: Readonly<Record<QuestionKind, { need: string; title: string }>> = {
+const QUESTIONS: Readonly<Record<QuestionKind, { need: string; title: string }>> = {
   command: { need: "Approve", title: "Run this command?" },
   edit: { need: "Approve", title: "Make this change?" },
   fetch: { need: "Approve", title: "Fetch this address?" },
@@ -62,6 +64,16 @@ export const MODES: Readonly<Record<Mode, { name: string; says: string }>> = {
   plan: { name: "Plan", says: "Reads and plans; changes nothing" },
   yolo: { name: "Yolo", says: "Does everything without asking" },
 };
+
+// A daemon that was updated while the app was open may know words that the app does not: they are shown as they are.
+
+export function questionOf(kind: QuestionKind): { need: string; title: string } {
+  return QUESTIONS[kind] ?? QUESTIONS.other;
+}
+
+export function modeOf(mode: Mode): { name: string; says: string } {
+  return MODES[mode] ?? { name: mode, says: "" };
+}
 
 /** `5s`, `2m 14s`, `3h`, `4d`. */
 export function span(ms: number): string {

@@ -44,10 +44,14 @@ function useColours(text: string, lang: string): readonly Line[] | undefined {
     if (lang === "" || text.length > LONGEST) return;
     let wanted = true;
     // While code grows it is coloured a few times a second at most.
-    const timer = setTimeout(async () => {
-      const { highlight } = await import("./highlight");
-      const lines = await highlight(text, lang);
-      if (wanted && lines) setMade({ text, lines });
+    const timer = setTimeout(() => {
+      // Without a connection it may not be loaded; then the code has no colours.
+      import("./highlight")
+        .then(({ highlight }) => highlight(text, lang))
+        .then(
+          (lines) => wanted && lines && setMade({ text, lines }),
+          () => undefined,
+        );
     }, 120);
     return () => {
       wanted = false;

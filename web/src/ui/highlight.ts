@@ -54,8 +54,8 @@ async function load(): Promise<HighlighterCore> {
 }
 
 export async function highlight(text: string, lang: string): Promise<readonly Line[] | undefined> {
-  const name = SHORT[lang] ?? lang;
-  const grammar = LANGS[name];
+  const name = (Object.hasOwn(SHORT, lang) ? SHORT[lang] : undefined) ?? lang;
+  const grammar = Object.hasOwn(LANGS, name) ? LANGS[name] : undefined;
   if (!grammar) return undefined;
   const highlighter = await load();
   await highlighter.loadLanguage(grammar() as never);

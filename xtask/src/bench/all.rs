@@ -77,8 +77,8 @@ fn one(name: &str) -> anyhow::Result<(Told, bool)> {
         fs::remove_file(&file)?;
     }
     let own = std::env::current_exe()?;
-    let line = format!("{} bench {name}", own.display());
-    let kept = shell::run_with(&line, &[(FILE, &file.display().to_string())]).is_ok();
+    let line = [own.display().to_string(), "bench".to_owned(), name.to_owned()];
+    let kept = shell::run_words(&line, &[(FILE, &file.display().to_string())]).is_ok();
     let lines = fs::read_to_string(&file).context("it told no figures")?;
     let figures = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let said = |line: &str| shell::capture_with(line, &[]).map(|text| text.trim().to_owned());

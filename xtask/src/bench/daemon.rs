@@ -9,8 +9,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     shell::run("cargo build --release --locked --package pollux --bins --example daemon")?;
     let release = shell::target().join("release");
     let (example, program) = (release.join("examples/daemon"), release.join("pollux"));
-    let line = format!("{} {}", example.display(), program.display());
-    let printed = shell::capture_with(&line, &[("POLLUX_LOG", "off")])?;
+    let line = shell::words_and("", &[example.display(), program.display()]);
+    let printed = shell::capture_words(&line, &[("POLLUX_LOG", "off")])?;
     let json = printed.lines().find(|line| line.starts_with('{'));
     let figures: Value = serde_json::from_str(json.with_context(|| printed.clone())?)?;
     let figure = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);

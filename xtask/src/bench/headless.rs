@@ -107,11 +107,8 @@ fn milliseconds(time: Duration) -> f64 {
 fn translation(figures: &mut Figures) -> anyhow::Result<()> {
     let file = target().join("bench/stream.jsonl");
     make(&file)?;
-    let line = format!(
-        "cargo run --quiet --release --package pollux-agent --example speed -- {}",
-        file.display()
-    );
-    let told = shell::capture_with(&line, &[])?;
+    let line = "cargo run --quiet --release --package pollux-agent --example speed --";
+    let told = shell::capture_words(&shell::words_and(line, &[file.display()]), &[])?;
     let told: Value = serde_json::from_str(told.trim()).with_context(|| told.clone())?;
     let number = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
     let size = number("bytes") / 1e6;
@@ -158,9 +155,12 @@ fn make(file: &Path) -> anyhow::Result<()> {
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }
-    let mut out = BufWriter::new(fs::File::create(file)?);
+    // Renamed when it is whole: half a stream would be measured for ever after.
+    let half = file.with_extension("half");
+    let mut out = BufWriter::new(fs::File::create(&half)?);
     for _ in 0..=SIZE / recorded.len() {
         out.write_all(recorded.as_bytes())?;
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(fs::rename(half, file)?)
 }

@@ -1,5 +1,5 @@
-//! Teams: what a handoff, a letter and an agent's helper cost, and fifty workers at once. Beside them, what the last public
-//! orchestrator that drove Gemini took for the same: CAO 2.2.0, measured on a machine with two cores on 2026-11-15.
+//! Teams: what a handoff, a letter and an agent's helper cost, and fifty workers at once. Beside them, what a public orchestrator
+//! takes for the same: CAO 2.4.1 with an agent that answers at once, measured on a busy machine with two cores on 2026-11-15.
 
 use super::table::Figures;
 use crate::shell;
@@ -10,8 +10,8 @@ pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
     shell::run("cargo build --release --locked --package pollux --bins --example teams")?;
     let release = shell::target().join("release");
     let (example, program) = (release.join("examples/teams"), release.join("pollux"));
-    let line = format!("{} {} {workers}", example.display(), program.display());
-    let printed = shell::capture_with(&line, &[("POLLUX_LOG", "off")])?;
+    let line = [example.display().to_string(), program.display().to_string(), workers.to_string()];
+    let printed = shell::capture_words(&line, &[("POLLUX_LOG", "off")])?;
     let json = printed.lines().find(|line| line.starts_with('{'));
     let figures: Value = serde_json::from_str(json.with_context(|| printed.clone())?)?;
     let figure = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);

@@ -278,7 +278,7 @@ async fn bare_start(host: &Host, stage: &Stage) -> anyhow::Result<Duration> {
 fn emulator(figures: &mut Figures) -> anyhow::Result<()> {
     let recording = shell::root().join("recordings/0.61.0/tui/approval-stream.100x30.raw");
     let line = "cargo run --quiet --release --package pollux-agent --example emulator";
-    let printed = shell::capture_with(&format!("{line} {}", recording.display()), &[])?;
+    let printed = shell::capture_words(&shell::words_and(line, &[recording.display()]), &[])?;
     let told: Value = serde_json::from_str(&printed)?;
     let speed = told["megabytes_per_second"].as_f64().context("it tells a speed")?;
     figures.at_least("bytes of a real session, drawn", speed, 50.0, " MB/s");

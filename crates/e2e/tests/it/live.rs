@@ -94,7 +94,7 @@ async fn turn(
     Told { events, outcome: live.outcome().unwrap_or_default() }
 }
 
-/// The same where nothing is to be answered.
+/// The same where nothing is to be answered; with a closure it could not be spawned.
 async fn quietly(live: &mut Live, prompt: &str) -> Told {
     live.control().prompt(Prompt::text(prompt)).await.unwrap();
     let mut events = Vec::new();
@@ -246,7 +246,8 @@ async fn allows_and_rejects(live: &mut Live, stage: &Stage, version: &str) {
     .await;
     let meaning = serde_json::to_value(told.questions()[0].meaning.as_ref().unwrap()).unwrap();
     assert!(meaning["diff"].as_str().unwrap().contains("+two"), "{version}: {meaning}");
-    assert!(stage.workspace().join("one.txt").exists());
+    let written = std::fs::read_to_string(stage.workspace().join("one.txt")).unwrap();
+    assert_eq!(written, "one\ntwo\n", "{version}");
     if version != "0.34.0" {
         assert_eq!(told.modes(), [Mode::AutoEdit], "{version}");
         assert!(!told.outcome.text.contains("MODE_UPDATE"), "{version}");

@@ -1,4 +1,5 @@
-//! The real CLI in a real terminal, in every version, against scripts of the library.
+//! The real CLI in a real terminal, against scripts of the library. The newest version has to do each time, because `window` does
+//! the same on every one; `cargo xtask matrix` has them all.
 
 use pollux_e2e::{Cli, Stage, Terminal, wait_for};
 use std::cell::Cell;
@@ -45,7 +46,7 @@ async fn say(terminal: &Terminal, prompt: &str) {
 
 #[tokio::test]
 async fn a_prompt_is_answered_on_the_screen() {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::newest().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         let terminal = Terminal::start(&stage, &[]).unwrap();
         say(&terminal, "say hello").await;
@@ -57,7 +58,7 @@ async fn a_prompt_is_answered_on_the_screen() {
 
 #[tokio::test]
 async fn a_command_asks_for_approval_and_runs_when_it_has_it() {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::newest().unwrap() {
         let stage = Stage::with(&cli, "approval").await.unwrap();
         let terminal = Terminal::start(&stage, &[]).unwrap();
         say(&terminal, "touch a file").await;

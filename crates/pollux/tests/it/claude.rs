@@ -7,6 +7,7 @@ mod transcripts;
 mod types;
 
 use super::run::{Place, program, stderr, stdout};
+use pollux_e2e::home::age;
 use pollux_e2e::{package, repository};
 use serde_json::{Value, json};
 use std::fs;
@@ -230,6 +231,7 @@ fn an_interrupt_ends_the_turn_and_the_session_goes_on() {
 fn a_session_is_gone_on_with_and_forked() {
     let Some(place) = Place::newest() else { return };
     let run = |options: Value| {
+        age(&place.home()).unwrap();
         drive(&place, "greeting", &json!({ "prompt": "hello", "options": options }))
     };
     let id = |heard: &Heard| heard.results()[0]["session_id"].as_str().unwrap().to_owned();

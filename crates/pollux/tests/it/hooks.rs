@@ -115,16 +115,26 @@ fn hooks_are_installed_shown_and_removed_as_an_extension() {
 fn hooks_in_settings_come_and_go_without_a_trace() {
     let user = User::new();
     let before = "{\n  // mine\n  \"ui\": { \"theme\": \"x\" }\n}\n";
-    for (scope, directory) in [("user", ".gemini"), ("project", ".gemini")] {
-        let file = user.path().join(directory).join("settings.json");
+    let project = user.path().join("project");
+    let places = [user.path(), &project].map(|place| place.join(".gemini/settings.json"));
+    for file in &places {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, before).unwrap();
-        let done = user.run(&format!("hooks install --as settings --scope {scope}"));
-        assert_eq!(done.code, 0, "{}", done.err);
-        assert!(fs::read_to_string(&file).unwrap().contains("// mine"));
-        let done = user.run(&format!("hooks uninstall --as settings --scope {scope}"));
-        assert!(done.err.contains("restored to the byte"), "{}", done.err);
-        assert_eq!(fs::read_to_string(&file).unwrap(), before);
+        fs::write(file, before).unwrap();
+    }
+    let texts = || places.each_ref().map(|file| fs::read_to_string(file).unwrap());
+    let call = |line: String| {
+        let ran = user.command(&line).current_dir(&project).output().unwrap();
+        let err = String::from_utf8(ran.stderr).unwrap();
+        assert!(ran.status.success(), "{line}: {err}");
+        err
+    };
+    for (at, scope) in ["user", "project"].into_iter().enumerate() {
+        call(format!("hooks install --as settings --scope {scope}"));
+        let installed = texts().map(|text| text.contains("// mine") && text.contains(" hook "));
+        assert_eq!(installed, [at == 0, at == 1], "{scope}: in its own file, and in no other");
+        let said = call(format!("hooks uninstall --as settings --scope {scope}"));
+        assert!(said.contains("restored to the byte"), "{said}");
+        assert_eq!(texts(), [before, before]);
     }
 }
 

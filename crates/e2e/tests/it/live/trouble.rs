@@ -62,30 +62,33 @@ fn error(told: &Told) -> (Phase, &'static str) {
 
 #[tokio::test]
 async fn every_error_of_the_model_is_typed_and_the_session_goes_on() {
-    for cli in Cli::all().unwrap() {
-        let version = cli.version().to_owned();
-        let script: Script = SCRIPT.parse().unwrap();
-        let stage = Stage::new(&cli, script).await.unwrap();
-        let mut live = gemini(&stage).policy(Policy::Auto).start().await.unwrap();
-        let told = quietly(&mut live, "refuse").await;
-        assert_eq!(error(&told), (Phase::Request, "bad_request"), "{version}");
-        assert_eq!(told.outcome.error.as_ref().unwrap().http_status, Some(400), "{version}");
-        let told = quietly(&mut live, "quota").await;
-        assert_eq!(error(&told), (Phase::Request, "quota_exhausted"), "{version}");
-        for again in ["hurry", "break"] {
-            let told = quietly(&mut live, again).await;
-            assert_eq!(told.outcome.text, "Here I am.", "{version}: {again} is tried again");
-        }
-        let told = quietly(&mut live, "cut").await;
-        assert_eq!(error(&told), (Phase::Response, "connection_lost"), "{version}");
-        live.control().set_model("no-such-model").await.unwrap();
-        let told = quietly(&mut live, "hello").await;
-        assert_eq!(error(&told), (Phase::Request, "unknown_model"), "{version}");
-        live.control().set_model("gemini-2.5-flash").await.unwrap();
-        assert_eq!(quietly(&mut live, "hello").await.outcome.text, "Here I am.", "{version}");
-        live.close().await.unwrap();
-        stage.close().await;
+    // Side by side: most of the time each of them only waits until it tries again.
+    futures::future::join_all(Cli::all().unwrap().into_iter().map(errors_are_typed)).await;
+}
+
+async fn errors_are_typed(cli: Cli) {
+    let version = cli.version().to_owned();
+    let script: Script = SCRIPT.parse().unwrap();
+    let stage = Stage::new(&cli, script).await.unwrap();
+    let mut live = gemini(&stage).policy(Policy::Auto).start().await.unwrap();
+    let told = quietly(&mut live, "refuse").await;
+    assert_eq!(error(&told), (Phase::Request, "bad_request"), "{version}");
+    assert_eq!(told.outcome.error.as_ref().unwrap().http_status, Some(400), "{version}");
+    let told = quietly(&mut live, "quota").await;
+    assert_eq!(error(&told), (Phase::Request, "quota_exhausted"), "{version}");
+    for again in ["hurry", "break"] {
+        let told = quietly(&mut live, again).await;
+        assert_eq!(told.outcome.text, "Here I am.", "{version}: {again} is tried again");
     }
+    let told = quietly(&mut live, "cut").await;
+    assert_eq!(error(&told), (Phase::Response, "connection_lost"), "{version}");
+    live.control().set_model("no-such-model").await.unwrap();
+    let told = quietly(&mut live, "hello").await;
+    assert_eq!(error(&told), (Phase::Request, "unknown_model"), "{version}");
+    live.control().set_model("gemini-2.5-flash").await.unwrap();
+    assert_eq!(quietly(&mut live, "hello").await.outcome.text, "Here I am.", "{version}");
+    live.close().await.unwrap();
+    stage.close().await;
 }
 
 #[tokio::test]

@@ -82,11 +82,12 @@ async fn a_time_limit_and_a_turn_limit_end_the_run_with_their_names() {
 
 #[tokio::test]
 async fn no_more_turns_than_allowed_do_any_work() {
-    for cli in Cli::all().unwrap() {
+    let runs = Cli::all().unwrap().into_iter().map(async |cli| {
         for turns in [1, 2] {
             at_most(turns, &cli).await;
         }
-    }
+    });
+    futures::future::join_all(runs).await;
 }
 
 /// The script has three turns with a tool and a last word. What the model is told says which tools have run. A CLI that

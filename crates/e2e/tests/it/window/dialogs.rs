@@ -140,9 +140,7 @@ async fn a_folder_is_trusted_and_the_agent_starts_again_in_its_place() {
         let theatre = Theatre::new(&cli, "greeting").await;
         let settings = theatre.stage.home().gemini().join("settings.json");
         let text = std::fs::read_to_string(&settings).unwrap();
-        let trusting =
-            text.replace("\"enabled\": false\n    }\n  }", "\"enabled\": true\n    }\n  }");
-        let mut value: serde_json::Value = serde_json::from_str(&trusting).unwrap();
+        let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
         value["security"]["folderTrust"]["enabled"] = true.into();
         std::fs::write(&settings, value.to_string()).unwrap();
         let start = theatre.start().env("GEMINI_CLI_TRUST_WORKSPACE", "");

@@ -74,7 +74,7 @@ async fn everything_is_asked(cli: Cli) {
     answered(show, "in circles", Loop, "Keep", StopReason::EndTurn).await;
     answered(show, "make a plan", Plan, "Allow once", StopReason::EndTurn).await;
     // Old versions want the path of the plan, which the script does not know.
-    if cli.version() != PINNED[0] {
+    if cli.like() != PINNED[0] {
         settle_the_plan(show).await;
     }
     leave(show).await;
@@ -94,7 +94,7 @@ async fn settle_the_plan(show: &mut Show) {
 
 /// The quota is used up. Old versions say so, and ask nothing.
 async fn spend(show: &mut Show, cli: &Cli) {
-    if cli.version() == PINNED[0] {
+    if cli.like() == PINNED[0] {
         let from = show.heard.len();
         show.prompt("spend it").await;
         assert_eq!(ended(show, from).await, StopReason::Error);

@@ -6,21 +6,19 @@ use crate::live::resume::{keep_by_the_rules, words};
 use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::gemini::transcript::{Transcript, text};
 use pollux_agent::model::StopReason;
+use pollux_e2e::home::age;
 use pollux_e2e::{Cli, Stage};
 use std::fs;
 
 const ANSWER: &str = "Hello from the scripted model.";
 
-/// A session that was made long ago: one of this very minute would have to wait for the next.
+/// A session that was made long ago.
 async fn earlier(theatre: &Theatre) -> Resume {
     hello(&theatre.stage, "hello for the first time").await;
-    let made = session_file(theatre);
-    let bytes = fs::read(&made).unwrap();
+    age(theatre.stage.home().path()).unwrap();
+    let file = session_file(theatre);
+    let bytes = fs::read(&file).unwrap();
     let id = Transcript::read(&text(&bytes)).meta().session_id.clone().unwrap();
-    let name = made.file_name().unwrap().to_string_lossy().into_owned();
-    let end = name.rsplit('-').next().unwrap();
-    let file = made.with_file_name(format!("session-2026-01-01T00-00-{end}"));
-    fs::rename(made, &file).unwrap();
     Resume { id, file, aside: theatre.stage.home().path().join("aside") }
 }
 

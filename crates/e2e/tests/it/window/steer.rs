@@ -5,7 +5,7 @@ use super::{Show, Theatre, kill_server};
 use pollux_agent::gemini::terminal::{Busy, Found, Words, adoptable, all};
 use pollux_agent::model::{EventKind, Mode, Role, SessionStatus, StopReason};
 use pollux_agent::terminal::Size;
-use pollux_e2e::{Cli, PINNED, wait_for};
+use pollux_e2e::{Cli, wait_for};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn reason(show: &mut Show) -> Option<String> {
 
 #[tokio::test]
 async fn a_server_that_is_killed_takes_its_agents_along_and_says_so() {
-    let cli = Cli::install(PINNED[2]).unwrap();
+    let Some(cli) = Cli::newest().unwrap().pop() else { return };
     let theatre = Theatre::new(&cli, "terminal").await;
     let mut show = theatre.play(theatre.start()).await;
     show.prompt("go slow").await;
@@ -242,7 +242,7 @@ async fn a_server_that_is_killed_takes_its_agents_along_and_says_so() {
 
 #[tokio::test]
 async fn an_agent_that_cannot_start_leaves_its_code_and_a_login_shell_can_start_one() {
-    let cli = Cli::install(PINNED[2]).unwrap();
+    let Some(cli) = Cli::newest().unwrap().pop() else { return };
     let theatre = Theatre::new(&cli, "greeting").await;
     let mut broken = theatre.play(theatre.start().extra_arg("--no-such-flag")).await;
     assert_eq!(reason(&mut broken).await.as_deref(), Some("the agent has ended with exit code 1"));

@@ -93,6 +93,7 @@ async fn a_session_of_before_is_gone_on_with_after_a_restart_and_only_when_asked
     house.command(&id, "c1", json!({ "type": "prompt", "text": "hello" })).await;
     turn(&mut socket).await;
     let directory = house.close().await;
+    pollux_e2e::home::age(stage.home().path()).unwrap();
     let gemini = stage.home().path().join(".gemini");
     let house = House::at(directory, &gemini, gemini_on(&stage), &settings()).await;
     let summary = house.get(&format!("/api/v1/sessions/{id}")).await;
