@@ -5,7 +5,6 @@
 use super::table::Figures;
 use crate::shell::{self, target};
 use anyhow::Context;
-use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
