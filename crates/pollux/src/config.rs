@@ -27,6 +27,8 @@ pub struct Config {
     pub settings: PathBuf,
     /// What the environment says about the daemon.
     pub serve: Told,
+    /// How much the daemon says of itself: `$POLLUX_LOG`.
+    pub log: Option<String>,
     /// Where the command was called.
     pub cwd: PathBuf,
     /// The tmux server for terminals of ours: `$POLLUX_TMUX`, a name or a path, else `pollux`.
@@ -57,6 +59,7 @@ impl Config {
             data: base.data_dir().join("pollux"),
             settings: base.config_dir().join("pollux").join("config.toml"),
             serve: serve()?,
+            log: some("POLLUX_LOG"),
             cwd: env::current_dir()?,
             tmux: some("POLLUX_TMUX").map_or_else(Socket::default, |name| Socket::named(&name)),
             shell: some("SHELL").unwrap_or_else(|| "/bin/sh".to_owned()),

@@ -11,6 +11,7 @@ mod piece;
 mod redact;
 mod text;
 
+use crate::report::human::grouped;
 use pollux_agent::claude;
 use pollux_agent::model::{Agent, Level, Message, Role, Usage};
 use std::borrow::Borrow;
@@ -235,34 +236,10 @@ fn tokens(usage: &Usage) -> Option<String> {
     (usage.total_tokens > 0).then(|| format!("{total} ({})", parts.join(", ")))
 }
 
-/// A number with its thousands set apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// The title, on one line.
 fn title(header: &Header<'_>) -> String {
     let title = header.title.or(header.summary).unwrap_or("Session");
     let words: Vec<&str> = title.split_whitespace().collect();
     let title = words.join(" ");
     piece::cut(&clean(if title.is_empty() { "Session" } else { &title }), 120).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        let numbers = [0, 12, 123, 1234, 123_456, 1_234_567].map(grouped);
-        assert_eq!(numbers, ["0", "12", "123", "1,234", "123,456", "1,234,567"]);
-    }
 }

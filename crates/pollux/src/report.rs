@@ -1,16 +1,18 @@
 //! The only code that prints: data to stdout, everything else to stderr, and the exit code.
 
 pub mod human;
+pub mod keys;
 pub mod status;
 pub mod table;
 
+use crate::render::clean;
 use crate::trouble::{Kind, Trouble};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use pollux_agent::model::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 
 /// Labels of errors.
@@ -46,14 +48,15 @@ pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// A line to stderr. Where that cannot take it, on a full disk perhaps, there is nobody left to tell.
+/// A line to stderr. Where that cannot take it, on a full disk perhaps, there is nobody left to tell. What stands in it may be
+/// of a file, a model or an agent: whoever calls this has taken out what a terminal would obey.
 fn aside(line: fmt::Arguments<'_>) {
     let _unheard = writeln!(anstream::stderr(), "{line}");
 }
 
 /// Something that did not stop the command, but that the user should know.
 pub fn warn(text: &str) {
-    aside(format_args!("{WARNING}warning:{WARNING:#} {text}"));
+    aside(format_args!("{WARNING}warning:{WARNING:#} {}", clean(text)));
 }
 
 /// True where stdin is a terminal, so that there is nobody to read from but a person.
@@ -70,6 +73,15 @@ pub fn stdin_has_something() -> bool {
     poll(&mut polled, Some(&patience)).is_ok_and(|ready| ready > 0)
 }
 
+/// The lines of stdin, until nobody writes any more. Bytes that are no text are replaced: one bad line is one bad line.
+pub fn lines() -> impl Iterator<Item = String> {
+    let text = |line: Vec<u8>| {
+        String::from_utf8(line)
+            .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned())
+    };
+    io::stdin().lock().split(b'\n').map_while(Result::ok).map(text)
+}
+
 /// True where data and remarks go to the same screen.
 pub fn both_are_terminals() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
@@ -78,37 +90,12 @@ pub fn both_are_terminals() -> bool {
 /// A remark beside the data, which nobody needs to read.
 pub fn quiet(text: &str) {
     let dim = Style::new().dimmed();
-    aside(format_args!("{dim}{text}{dim:#}"));
-}
-
-/// One key of the person at the terminal. Ctrl-C is Ctrl-C here too.
-pub fn key() -> io::Result<char> {
-    let terminal = dialoguer::console::Term::stderr();
-    loop {
-        if let dialoguer::console::Key::Char(key) = terminal.read_key()? {
-            return Ok(key);
-        }
-    }
-}
-
-/// One line of the person at the terminal.
-pub fn ask_line(before: &str) -> io::Result<String> {
-    let terminal = dialoguer::console::Term::stderr();
-    terminal.write_str(before)?;
-    terminal.read_line()
-}
-
-/// Shows where the next prompt is written.
-pub fn show_prompt() -> io::Result<()> {
-    if stdin_is_a_person() {
-        dialoguer::console::Term::stderr().write_str("› ")?;
-    }
-    Ok(())
+    aside(format_args!("{dim}{}{dim:#}", clean(text)));
 }
 
 /// Why a run failed.
 pub fn failure(failure: &Failure) {
-    aside(format_args!("{ERROR}error:{ERROR:#} {}", crate::render::clean(&failure.message)));
+    aside(format_args!("{ERROR}error:{ERROR:#} {}", clean(&failure.message)));
     let mut facts = vec![failure.code.to_owned()];
     facts.extend(failure.exit_code.map(|code| format!("exit code {code}")));
     facts.extend(failure.signal.map(|signal| format!("signal {signal}")));
@@ -116,8 +103,13 @@ pub fn failure(failure: &Failure) {
     facts.extend(failure.retryable.then(|| "may succeed when it is tried again".to_owned()));
     aside(format_args!("  {}", facts.join(", ")));
     if let Some(hint) = &failure.hint {
-        aside(format_args!("\n{HINT}hint:{HINT:#} {hint}"));
+        aside(format_args!("\n{HINT}hint:{HINT:#} {}", clean(hint)));
     }
+}
+
+/// What an agent said: to the letter for a program that reads it, and without what a terminal would obey for a person.
+pub fn answer(text: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() { say(&clean(text)) } else { say(text) }
 }
 
 /// A line of data.
@@ -129,7 +121,7 @@ pub fn say(text: &str) -> anyhow::Result<()> {
 
 /// A line for the person who waits.
 pub fn note(text: &str) {
-    aside(format_args!("{text}"));
+    aside(format_args!("{}", clean(text)));
 }
 
 /// The answer of a hook that does not interfere. Whether the CLI hears it is the CLI's affair.
@@ -160,12 +152,12 @@ pub fn ended(outcome: anyhow::Result<ExitCode>) -> ExitCode {
 }
 
 fn eprint_error(error: &anyhow::Error) {
-    aside(format_args!("{ERROR}error:{ERROR:#} {error}"));
+    aside(format_args!("{ERROR}error:{ERROR:#} {}", clean(&error.to_string())));
     for cause in error.chain().skip(1) {
-        aside(format_args!("  caused by: {cause}"));
+        aside(format_args!("  caused by: {}", clean(&cause.to_string())));
     }
     if let Some(hint) = find(error).and_then(|trouble| trouble.hint.as_deref()) {
-        aside(format_args!("\n{HINT}hint:{HINT:#} {hint}"));
+        aside(format_args!("\n{HINT}hint:{HINT:#} {}", clean(hint)));
     }
 }
 
@@ -195,9 +187,10 @@ pub fn text(text: &str) -> anyhow::Result<()> {
 }
 
 /// What the daemon says of itself goes to stderr: for people, or in the background as JSON into its file.
-pub fn journal(background: bool) {
+pub fn journal(background: bool, wanted: Option<&str>) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("POLLUX_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = wanted.and_then(|wanted| EnvFilter::try_new(wanted).ok());
+    let filter = filter.unwrap_or_else(|| EnvFilter::new("info"));
     let journal = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     // Where there is one already it goes on; that is so in tests only.
     let _set = if background { journal.json().try_init() } else { journal.compact().try_init() };

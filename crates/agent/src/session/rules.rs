@@ -1,6 +1,7 @@
 //! The rules themselves.
 
 mod doubt;
+mod prompts;
 mod time;
 
 use super::command::{By, Command, Done, Effect, Order, Outcome, Reply, Request, Verdict};
@@ -57,6 +58,8 @@ pub struct Session {
     queue: Queue,
     /// The prompt that was handed to the agent, until the agent says that it works on it.
     sending: Option<Queued>,
+    /// True where the end of a turn has sent it: an agent that says that it is idle then speaks of that end.
+    follows: bool,
     known: Known,
     heard_at: Timestamp,
     stalled: bool,
@@ -98,6 +101,7 @@ impl Session {
             questions: Questions::default(),
             queue: Queue::default(),
             sending: None,
+            follows: false,
             known: Known::default(),
             heard_at: now,
             stalled: false,
@@ -205,14 +209,7 @@ impl Session {
             Command::Interrupt => self.interrupt(),
             Command::Mode { mode, seconds } => self.set_mode(*mode, *seconds, &request.by, now),
             Command::Model { model } => set_model(model),
-            Command::Edit { queued, text } => match self.queue.find(queued) {
-                Some(waiting) => {
-                    text.clone_into(&mut waiting.text);
-                    waiting.doubt = false;
-                    Verdict::done(Done::Edited, Vec::new())
-                }
-                None => not_queued(queued),
-            },
+            Command::Edit { queued, text } => self.edit(queued, text),
             Command::Cancel { queued } if self.queue.cancel(queued) => {
                 Verdict::done(Done::Cancelled, Vec::new())
             }
@@ -225,57 +222,6 @@ impl Session {
             }
             Command::Stop => Verdict::done(Done::Sent, vec![Effect::Order(Order::Stop)]),
         }
-    }
-
-    fn prompt(&mut self, request: &Request, text: &str, images: &[String]) -> Verdict {
-        if text.trim().is_empty() && images.is_empty() {
-            return Verdict::refused("no_prompt", "there is no prompt", "say something");
-        }
-        if text.len() > self.limits.prompt {
-            let why = format!("a prompt may have {} bytes", self.limits.prompt);
-            return Verdict::refused("prompt_too_long", why, "put it into a file and name that");
-        }
-        let (id, by) = (request.id.clone(), request.by.name.clone());
-        let images = images.to_vec();
-        let text = text.to_owned();
-        let queued = Queued { id: id.clone(), text, by, images, doubt: false };
-        if self.takes_prompts() && self.queue.waiting.is_empty() {
-            return Verdict::done(Done::Sent, self.begin(queued));
-        }
-        if self.queue.waiting.len() >= self.limits.queue {
-            let why = format!("{} prompts wait already", self.queue.waiting.len());
-            return Verdict::refused("queue_full", why, "take one back, or wait");
-        }
-        self.queue.waiting.push(queued);
-        let before = self.queue.waiting.len() - 1;
-        // Whoever sends one more prompt to an agent that does nothing wants the queue to go on.
-        let effects = if self.takes_prompts() {
-            self.queue.held = false;
-            self.next()
-        } else {
-            Vec::new()
-        };
-        Verdict::done(Done::Queued { id, before }, effects)
-    }
-
-    fn takes_prompts(&self) -> bool {
-        matches!(self.status, SessionStatus::Idle | SessionStatus::Error)
-    }
-
-    /// From now on it works: the agent will say so too, but the next command may be faster.
-    fn begin(&mut self, queued: Queued) -> Vec<Effect> {
-        self.status = SessionStatus::Working;
-        let (text, images) = (queued.text.clone(), queued.images.clone());
-        let order = Order::Prompt { text, images, doubt: queued.doubt };
-        self.sending = Some(queued);
-        vec![Effect::Order(order)]
-    }
-
-    fn next(&mut self) -> Vec<Effect> {
-        if !self.takes_prompts() {
-            return Vec::new();
-        }
-        self.queue.next().map(|queued| self.begin(queued)).unwrap_or_default()
     }
 
     fn answer(&mut self, order: Order, shown: Option<&str>, by: &By) -> Verdict {
@@ -350,18 +296,13 @@ impl Session {
                     self.model = Some(model.to_string());
                 }
                 match change.status {
-                    // Over ACP an agent says so once, when it is there. A prompt may be on its way to it by then.
-                    Some(SessionStatus::Idle)
-                        if event.source == Source::Acp && self.sending.is_some() =>
-                    {
-                        Vec::new()
-                    }
+                    Some(SessionStatus::Idle) if self.is_late(event.source) => Vec::new(),
                     Some(status) => self.status_is(status),
                     None => Vec::new(),
                 }
             }
             EventKind::TurnStarted { prompt } => {
-                self.sending = None;
+                (self.sending, self.follows) = (None, false);
                 self.is_said(&prompt.to_str());
                 self.status_is(SessionStatus::Working)
             }
@@ -388,6 +329,7 @@ impl Session {
                     self.queue.held = !self.queue.waiting.is_empty();
                 }
                 effects.extend(self.status_is(SessionStatus::Idle));
+                self.follows = self.sending.is_some();
                 effects
             }
             EventKind::SessionEnded { .. } => {
@@ -396,6 +338,13 @@ impl Session {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether an agent that says that it is idle does not know yet of the prompt that is on its way to it. Over ACP it says
+    /// so when it is there; every driver says so behind the end of a turn, which has sent the next prompt by then.
+    fn is_late(&mut self, source: Source) -> bool {
+        let follows = std::mem::take(&mut self.follows);
+        self.sending.is_some() && (follows || source == Source::Acp)
     }
 
     /// The agent is in another mode now, perhaps because somebody pressed a key in its terminal.

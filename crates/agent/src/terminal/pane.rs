@@ -2,6 +2,7 @@
 
 use super::server::{SESSION, Server};
 use super::watch::{Told, Watch};
+use super::wire::literal;
 use super::{Cursor, Size};
 use crate::model::{Failure, Phase};
 use std::path::Path;
@@ -56,10 +57,10 @@ impl Pane {
     pub async fn open(server: &Server, window: &Window<'_>) -> Result<Self, Failure> {
         let size = format!("{}x{}", window.size.columns, window.size.rows);
         server.command(&["set-option", "-t", SESSION, "default-size", &size]).await?;
-        let cwd = window.cwd.display().to_string();
+        let (name, cwd) = (literal(window.name), literal(&window.cwd.display().to_string()));
         let target = format!("{SESSION}:");
         let mut words = vec!["new-window", "-d", "-P", "-F", "#{pane_id} #{window_id}"];
-        words.extend(["-t", &target, "-n", window.name, "-c", &cwd]);
+        words.extend(["-t", &target, "-n", &name, "-c", &cwd]);
         let pairs: Vec<String> =
             window.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.extend(pairs.iter().flat_map(|pair| ["-e", pair]));

@@ -85,6 +85,12 @@ fn unescaped(data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// A text for an argument that tmux expands, as which it stays what it is: a directory may be called `C#Shop`, and tmux puts
+/// the name of its session for `#S`.
+pub(super) fn literal(text: &str) -> String {
+    text.replace('#', "##")
+}
+
 /// A command as one line: each word in quotes, so that tmux reads it back as it was.
 pub(super) fn command<S: AsRef<str>>(words: &[S]) -> String {
     let mut line = String::new();
@@ -102,7 +108,8 @@ fn quote(word: &str, line: &mut String) {
     line.push('"');
     for c in word.chars() {
         match c {
-            '"' | '\\' | '$' => {
+            // A tilde at the beginning would be somebody's home.
+            '"' | '\\' | '$' | '~' => {
                 line.push('\\');
                 line.push(c);
             }
@@ -146,6 +153,6 @@ mod tests {
     #[test]
     fn a_command_is_one_line_whatever_is_in_it() {
         let line = command(&["set-buffer", "a\n\"b\" $HOME \\ #{x}; ~\x1b"]);
-        assert_eq!(line, "\"set-buffer\" \"a\\n\\\"b\\\" \\$HOME \\\\ #{x}; ~\\033\"\n");
+        assert_eq!(line, "\"set-buffer\" \"a\\n\\\"b\\\" \\$HOME \\\\ #{x}; \\~\\033\"\n");
     }
 }

@@ -100,6 +100,42 @@ fn a_prompt_waits_while_the_agent_works_and_is_sent_when_it_stops() {
 }
 
 #[test]
+fn one_end_of_a_turn_sends_one_prompt_though_the_agent_says_behind_it_that_it_is_idle() {
+    for source in [Source::Pollux, Source::Screen] {
+        let mut session = idle();
+        for id in ["a", "b", "c"] {
+            session.command(&prompt(id, id), at(0));
+        }
+        session.event(&said("a"), at(1));
+        let effects = session.event(&ended(StopReason::EndTurn), at(2));
+        assert_eq!(orders(&effects), [Order::prompt("b")]);
+        let idle = Event { source, ..is_idle() };
+        assert!(session.event(&idle, at(2)).is_empty(), "{source:?}: that was of the turn before");
+        assert_eq!(session.state().status, SessionStatus::Working);
+        session.event(&said("b"), at(3));
+        let effects = session.event(&ended(StopReason::EndTurn), at(4));
+        assert_eq!(orders(&effects), [Order::prompt("c")]);
+        session.event(&idle, at(4));
+        // One that begins no turn, such as a command of the CLI, is over when the agent is idle again.
+        assert!(session.event(&idle, at(5)).is_empty());
+        assert_eq!(session.state().status, SessionStatus::Idle);
+    }
+}
+
+#[test]
+fn a_prompt_that_waits_cannot_become_one_that_would_be_refused() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&prompt("b", "two"), at(0));
+    let long = "x".repeat((1 << 20) + 1);
+    for (id, text, why) in [("c", " \n", "no_prompt"), ("d", &long, "prompt_too_long")] {
+        let edit = Command::Edit { queued: "b".into(), text: text.into() };
+        assert_eq!(code(&session.command(&request(id, edit), at(1)).reply), why);
+    }
+    assert_eq!(session.state().queue[0].text, "two");
+}
+
+#[test]
 fn what_waits_is_not_sent_after_a_turn_that_was_stopped_until_somebody_says_so() {
     let mut session = idle();
     session.command(&prompt("a", "one"), at(0));

@@ -21,6 +21,7 @@ use serde_json::Value;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What the agent is asked to do, in the script and without it.
 const PROMPT: &str =
@@ -61,19 +62,52 @@ pub(crate) struct Demo {
 
 pub(super) async fn run(args: Demo, config: &Config) -> anyhow::Result<ExitCode> {
     let place = tempfile::Builder::new().prefix("pollux-demo-").tempdir()?;
-    let cli = agent::find(&args, config, place.path()).await?;
-    let stage = Stage::set(&args, cli, place.path(), config).await?;
-    let shown = show(&args, &stage).await;
-    let ended = stage.strike().await;
-    let code = shown?;
-    ended?;
+    let mut stop = Stop::new()?;
+    let stage = tokio::select! {
+        stage = set(&args, config, place.path()) => Some(stage?),
+        // What was begun, such as a fetch, ends with what is dropped here.
+        () = stop.told() => None,
+    };
+    let code = match stage {
+        Some(stage) => {
+            let shown = show(&args, &stage, &mut stop).await;
+            stage.strike().await;
+            shown?
+        }
+        None => ExitCode::from(130),
+    };
     place.close()?;
     report::note("all of it is gone again");
     Ok(code)
 }
 
+async fn set(args: &Demo, config: &Config, place: &Path) -> anyhow::Result<Stage> {
+    let cli = agent::find(args, config, place).await?;
+    Stage::set(args, cli, place, config).await
+}
+
+/// Ctrl-C, being told to end, and a terminal that is closed: none of them may leave anything behind.
+struct Stop([Signal; 3]);
+
+impl Stop {
+    fn new() -> std::io::Result<Self> {
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let [interrupt, terminate, hangup] = kinds.map(signal);
+        Ok(Self([interrupt?, terminate?, hangup?]))
+    }
+
+    async fn told(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}
+
 /// Plays the session: here as words, and in every browser that is let in.
-async fn show(args: &Demo, stage: &Stage) -> anyhow::Result<ExitCode> {
+async fn show(args: &Demo, stage: &Stage, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     let client = &stage.client;
     let begin = Begin {
         client_id: None,
@@ -89,7 +123,7 @@ async fn show(args: &Demo, stage: &Stage) -> anyhow::Result<ExitCode> {
     tokio::select! {
         played = play(client, &session, args.unattended) => played,
         told = story(args, client, &session, &stage.project) => told.map(|()| ExitCode::SUCCESS),
-        signal = tokio::signal::ctrl_c() => signal.map(|()| ExitCode::SUCCESS).map_err(Into::into),
+        () = stop.told() => Ok(ExitCode::SUCCESS),
     }
 }
 

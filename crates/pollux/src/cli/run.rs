@@ -126,7 +126,11 @@ pub(super) fn mode(name: &str) -> Result<Mode, String> {
 
 pub(super) fn run(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("could not start")?.block_on(drive(args, config))
+    let runtime = runtime.context("could not start")?;
+    let ended = runtime.block_on(drive(args, config));
+    // Somebody who still reads from stdin does not hold up the end.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn drive(args: Run, config: &Config) -> anyhow::Result<ExitCode> {

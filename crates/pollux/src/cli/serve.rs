@@ -120,7 +120,7 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         // Out of the terminal's session: closing that is no end. It fails where we are out already.
         let _session = rustix::process::setsid();
     }
-    report::journal(background);
+    report::journal(background, config.log.as_deref());
     let home = config.gemini.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
     let gemini = Gemini {
         cli: None,

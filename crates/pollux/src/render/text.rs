@@ -2,6 +2,7 @@
 
 use super::piece::{self, Call, Detail, Piece};
 use super::{Header, Options};
+use crate::report::human::grouped;
 use anstyle::{AnsiColor, Effects, Style};
 use pollux_agent::model::{ImageSource, Message, Role, Status};
 use std::io::{self, Write};
@@ -148,7 +149,7 @@ fn image(source: &ImageSource<'_>) -> String {
         ImageSource::Base64 { media_type, data } => {
             let size = data.to_str().len() / 4 * 3;
             let kind = media_type.to_str();
-            format!("[{}, {} bytes]", super::clean(&kind), super::grouped(size as u64))
+            format!("[{}, {} bytes]", super::clean(&kind), grouped(size as u64))
         }
         ImageSource::Url { url } => format!("[image at {}]", super::clean(&url.to_str())),
     }
@@ -202,6 +203,6 @@ fn few<T>(
     }
     match lines.len() - shown {
         0 => Ok(()),
-        more => writeln!(out, "    {DIM}… {} more lines{DIM:#}", super::grouped(more as u64)),
+        more => writeln!(out, "    {DIM}… {} more lines{DIM:#}", grouped(more as u64)),
     }
 }

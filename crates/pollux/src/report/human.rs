@@ -64,6 +64,12 @@ pub fn short(number: u64) -> String {
 }
 
 /// A number with its thousands apart.
+///
+/// ```
+/// use pollux::report::human::grouped;
+///
+/// assert_eq!([12, 123, 1234, 1_234_567].map(grouped), ["12", "123", "1,234", "1,234,567"]);
+/// ```
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

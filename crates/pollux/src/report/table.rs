@@ -1,5 +1,6 @@
 //! Aligned tables that fit the window.
 
+use crate::render::clean;
 use anstyle::Style;
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -167,14 +168,20 @@ pub fn cut(text: &str, width: usize) -> String {
     fits.chain(['…']).collect()
 }
 
-/// A text without what would do something to a terminal.
+/// A text on one line, without what would do something to a terminal.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    clean(text).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Align, Table, cut};
+    use super::{Align, Table, cut, printable};
+
+    #[test]
+    fn a_field_is_one_line_that_reads_as_it_is() {
+        let title = "two\r\nlines\t\u{1b}[31mred\u{1b}[0m \u{202e}txt.exe";
+        assert_eq!(printable(title), "two lines red \u{fffd}txt.exe");
+    }
 
     #[test]
     fn wide_characters_are_counted_by_their_columns() {

@@ -4,7 +4,7 @@ use super::super::mention::mention;
 use super::order::Busy;
 use super::words::{Words, stands};
 use super::work::Work;
-use crate::model::{Failure, Phase, SessionStatus};
+use crate::model::{Event, EventKind, Failure, Phase, SessionChange, SessionStatus, Source};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const SHOWN: Duration = Duration::from_millis(1500);
 const TAKEN: Duration = Duration::from_millis(700);
 /// How often Enter is pressed at most.
 const ENTERS: usize = 8;
-/// How long a command for the shell may take to be seen to run.
+/// How long a command, of the CLI's own or for the shell, may take to be seen to run.
 const RUNS: Duration = Duration::from_millis(500);
 /// How long the CLI may take for anything else.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -69,7 +69,22 @@ impl Work {
         if cleared {
             self.clear().await;
         }
+        if !matches!(words, Words::Prompt(_)) {
+            self.is_idle_again().await;
+        }
         Ok(())
+    }
+
+    /// A command of the CLI's own may begin no turn, and then nothing on the screen says that it is over. Whoever sent it as
+    /// they send a prompt is told that the agent is idle, though it has been all the time.
+    async fn is_idle_again(&mut self) {
+        let works = |work: &Self| work.status() == SessionStatus::Working;
+        if self.until(RUNS, works).await || self.status() != SessionStatus::Idle {
+            return;
+        }
+        let status = Some(SessionStatus::Idle);
+        let kind = EventKind::SessionChanged(SessionChange { status, ..SessionChange::default() });
+        self.say(vec![Event::new(Source::Screen, kind).derived("screen")]).await;
     }
 
     /// Waits until the agent has started.

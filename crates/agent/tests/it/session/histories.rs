@@ -1,6 +1,6 @@
 //! Generated histories: whatever comes in whichever order, the promises hold.
 
-use super::{answer, at, ended, idle, orders, prompt, question, request};
+use super::{answer, at, ended, idle, is_idle, orders, prompt, question, request};
 use pollux_agent::model::StopReason;
 use pollux_agent::session::{Command, Effect, Order};
 use proptest::prelude::*;
@@ -52,7 +52,11 @@ proptest! {
                 Step::End(well) if running => {
                     running = false;
                     asked = false;
-                    session.event(&ended(if well { StopReason::EndTurn } else { StopReason::Cancelled }), now)
+                    let reason = if well { StopReason::EndTurn } else { StopReason::Cancelled };
+                    let mut effects = session.event(&ended(reason), now);
+                    // As every driver says behind the end of a turn.
+                    effects.extend(session.event(&is_idle(), now));
+                    effects
                 }
                 Step::End(_) => Vec::new(),
                 Step::Interrupt(id) => session.command(&request(&format!("i{id}"), Command::Interrupt), now).effects,

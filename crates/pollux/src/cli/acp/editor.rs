@@ -2,7 +2,7 @@
 
 use super::agents::{Agents, Held, How};
 use super::lines::{BAD_PARAMS, Call, Desk, NO_METHOD, Wrong, answer};
-use super::session::{Awaited, Open, Shared, To, Turn, lock};
+use super::session::{Awaited, Open, Shared, To, lock};
 use super::steer::{Steer, Taken};
 use pollux_agent::acp::relay;
 use pollux_agent::model::Mode;
@@ -143,13 +143,10 @@ impl Editor {
     async fn prompt(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
         let entry = self.entry(params)?;
         let blocks = params["prompt"].as_array().cloned().unwrap_or_default();
-        // Said before it is sent: its turn may begin before we hear that it was taken.
-        lock(&entry.awaited).prompt = Some(id.clone());
-        let turn = lock(&entry.awaited).turn;
-        let taken = match turn {
-            Turn::Others => Ok(Taken::Later),
-            Turn::None => entry.steer.prompt(blocks.clone()).await,
-        };
+        if !lock(&entry.awaited).begin(id, &blocks) {
+            return Ok(None);
+        }
+        let taken = entry.steer.prompt(blocks.clone()).await;
         let mut awaited = lock(&entry.awaited);
         match taken {
             Ok(Taken::Now) => {}

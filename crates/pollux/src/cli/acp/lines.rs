@@ -4,7 +4,7 @@ use crate::report;
 use pollux_agent::model::Failure;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::io::{BufRead, Write, stdin};
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -45,15 +45,16 @@ pub(super) fn open() -> (mpsc::Receiver<Call>, Desk) {
     let (tell, lines) = mpsc::channel(WAITING);
     let own = desk.clone();
     std::thread::spawn(move || {
-        for line in stdin().lock().lines() {
-            let Ok(line) = line else { break };
-            let Ok(mut json) = serde_json::from_str::<Value>(&line) else { continue };
-            let id = json.get("id").filter(|id| !id.is_null()).cloned();
-            let Some(method) = json["method"].as_str().map(str::to_owned) else {
-                own.answered(&id.unwrap_or_default(), json["result"].take());
+        for line in report::lines() {
+            // What is no object is no message: the next one may be.
+            let Ok(Value::Object(mut json)) = serde_json::from_str(&line) else { continue };
+            let id = json.remove("id").filter(|id| !id.is_null());
+            let mut member = |name: &str| json.remove(name).unwrap_or_default();
+            let Some(method) = member("method").as_str().map(str::to_owned) else {
+                own.answered(&id.unwrap_or_default(), member("result"));
                 continue;
             };
-            let call = Call { id, method, params: json["params"].take() };
+            let call = Call { id, method, params: member("params") };
             if tell.blocking_send(call).is_err() {
                 return;
             }

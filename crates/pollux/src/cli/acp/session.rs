@@ -26,7 +26,7 @@ pub(super) struct Awaited {
     pub(super) mode: Option<Mode>,
     /// Whose turn it is.
     pub(super) turn: Turn,
-    /// Prompts of the editor that wait until somebody else's turn is over.
+    /// Prompts of the editor that wait until a turn is over: somebody else's, or that of its own prompt before.
     pub(super) later: VecDeque<(Value, Vec<Value>)>,
 }
 
@@ -49,6 +49,18 @@ impl Awaited {
             turn: if works { Turn::Others } else { Turn::None },
             ..Self::default()
         }
+    }
+
+    /// A prompt of the editor: true where it may be sent now. One that comes while another is worked on waits, and both are
+    /// answered. It is written down before it is sent: its turn may begin before we hear that it was taken.
+    pub(super) fn begin(&mut self, id: &Value, blocks: &[Value]) -> bool {
+        let free = self.prompt.is_none() && self.turn == Turn::None;
+        if free {
+            self.prompt = Some(id.clone());
+        } else {
+            self.later.push_back((id.clone(), blocks.to_vec()));
+        }
+        free
     }
 }
 

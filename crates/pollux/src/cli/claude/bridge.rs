@@ -114,7 +114,10 @@ async fn call(
     let asked = desk.ask(&request)?;
     let Some(id) = message.get("id") else { return Ok(()) };
     let answer = match asked.answer.await {
-        Ok(Ok(mut response)) => response["mcp_response"].take(),
+        Ok(Ok(response)) => match response.get("mcp_response") {
+            Some(answer) => answer.clone(),
+            None => wrong(id, "the answer of the server could not be read"),
+        },
         Ok(Err(why)) => wrong(id, &why),
         Err(_) => wrong(id, "nobody is there any more"),
     };

@@ -4,7 +4,7 @@ use crate::report;
 use pollux_agent::claude::control::{self, Line};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::io::{BufRead, Write, stdin};
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
@@ -18,8 +18,29 @@ pub(super) type Outcome = Result<Value, String>;
 /// The requests of ours that were not answered yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Desk {
-    pending: Arc<Mutex<HashMap<String, oneshot::Sender<Outcome>>>>,
+    caller: Arc<Mutex<Caller>>,
     asked: Arc<AtomicU64>,
+}
+
+/// Whoever drives us.
+#[derive(Debug, Default)]
+enum Caller {
+    /// Nobody does: stdin is a prompt, and stdout is for a reader.
+    #[default]
+    Nobody,
+    /// With the requests that were not answered yet.
+    There(HashMap<String, oneshot::Sender<Outcome>>),
+    /// Stdin is at its end: requests are still heard, perhaps, but no answer comes any more.
+    Silent,
+}
+
+impl Caller {
+    fn answered(&mut self, id: &str) -> Option<oneshot::Sender<Outcome>> {
+        match self {
+            Self::There(pending) => pending.remove(id),
+            Self::Nobody | Self::Silent => None,
+        }
+    }
 }
 
 /// A request of ours.
@@ -35,6 +56,7 @@ impl Desk {
     /// Reads stdin in a thread of its own: a read of it cannot be given up, and must not hold up the end of the program.
     pub(super) fn open() -> (Self, mpsc::Receiver<Line>) {
         let desk = Self::default();
+        *desk.lock() = Caller::There(HashMap::new());
         let (tell, lines) = mpsc::channel(WAITING);
         let own = desk.clone();
         std::thread::spawn(move || own.read(&tell));
@@ -42,8 +64,7 @@ impl Desk {
     }
 
     fn read(&self, tell: &mpsc::Sender<Line>) {
-        for line in stdin().lock().lines() {
-            let Ok(line) = line else { break };
+        for line in report::lines() {
             if line.trim().is_empty() {
                 continue;
             }
@@ -56,34 +77,40 @@ impl Desk {
                 }
             }
         }
-        // Nobody is there any more who could answer.
-        self.lock().clear();
+        // Nobody answers any more: neither what was asked, nor what will be.
+        *self.lock() = Caller::Silent;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Caller> {
+        self.caller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answered(&self, id: &str, outcome: Outcome) {
-        if let Some(waiting) = self.lock().remove(id) {
+        if let Some(waiting) = self.lock().answered(id) {
             // Whoever asked may have gone away.
             drop(waiting.send(outcome));
         }
     }
 
-    /// Asks whoever drives us.
+    /// Asks whoever drives us. Where nobody can answer, the answer fails at once.
     pub(super) fn ask(&self, request: &Value) -> anyhow::Result<Asked> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let id = format!("pollux-{number}");
         let (tell, answer) = oneshot::channel();
-        self.lock().insert(id.clone(), tell);
-        print(&[control::request(&id, request)])?;
+        let heard = match &mut *self.lock() {
+            Caller::Nobody => false,
+            Caller::There(pending) => pending.insert(id.clone(), tell).is_none(),
+            Caller::Silent => true,
+        };
+        if heard {
+            print(&[control::request(&id, request)])?;
+        }
         Ok(Asked { id, answer })
     }
 
     /// Takes a request back.
     pub(super) fn withdraw(&self, id: &str) -> anyhow::Result<()> {
-        match self.lock().remove(id) {
+        match self.lock().answered(id) {
             Some(_) => print(&[control::withdrawn(id)]),
             None => Ok(()),
         }

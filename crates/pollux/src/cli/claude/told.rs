@@ -172,7 +172,7 @@ impl Told {
         });
         self.failed = outcome.error.is_some();
         match (self.format, &outcome.error) {
-            (Format::Text, None) => report::say(&text)?,
+            (Format::Text, None) => report::answer(&text)?,
             (Format::Text, Some(failure)) => report::failure(failure),
             (Format::Json | Format::Stream, _) => print(&[line])?,
         }

@@ -47,7 +47,9 @@ fn consent(args: &Demo) -> anyhow::Result<()> {
     let what = format!(
         "Gemini CLI is not on this machine. Fetch {PACKAGE} from npm (about {SIZE}, gone at the end)?"
     );
-    if report::can_ask() && Confirm::new().with_prompt(what).default(true).interact()? {
+    // Ctrl-C is a no as well.
+    let asked = || Confirm::new().with_prompt(what).default(true).interact();
+    if report::can_ask() && matches!(asked(), Ok(true)) {
         return Ok(());
     }
     let trouble = Trouble::refused("no_agent", "there is no Gemini CLI on this machine");

@@ -51,13 +51,12 @@ impl Stage {
     }
 
     /// Ends all of it.
-    pub(super) async fn strike(mut self) -> anyhow::Result<()> {
+    pub(super) async fn strike(mut self) {
         self.daemon.interrupt();
         let ended = tokio::time::timeout(Duration::from_secs(10), self.daemon.wait()).await;
         // One that does not listen is ended when it is closed.
         drop(ended);
         self.daemon.close().await;
-        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use super::live::Live as Line;
 use super::output::Output;
 use super::{Format, Here, Run, prompt, refused, resume};
 use crate::report;
+use crate::report::keys::Wanted;
 use pollux_agent::acp::{
     Agent, Config as AgentConfig, Control, Open, Policy, Prompt, Rules, Session,
 };
@@ -132,7 +133,7 @@ pub(super) async fn drive(
     loop {
         let words = match next.take() {
             Some(words) => words,
-            None if args.interactive => match prompt::next().await? {
+            None if args.interactive => match signals.unless(prompt::next).await? {
                 Some(words) => words,
                 None => break,
             },
@@ -230,6 +231,21 @@ impl Signals {
             terminated: signal(SignalKind::terminate())?,
         })
     }
+
+    /// What the person says next; none where a signal comes first.
+    async fn unless<T>(
+        &mut self,
+        says: impl AsyncFnOnce(&Wanted) -> anyhow::Result<Option<T>>,
+    ) -> anyhow::Result<Option<T>> {
+        let wanted = Wanted::default();
+        tokio::select! {
+            said = says(&wanted) => return said,
+            _ = self.interrupted.recv() => {}
+            _ = self.terminated.recv() => {}
+        }
+        wanted.end();
+        Ok(None)
+    }
 }
 
 /// One prompt, until the turn is over.
@@ -255,8 +271,22 @@ async fn turn(
     if let Err(failure) = control.prompt(order).await {
         return Ok(super::not_started(failure));
     }
-    let mut line = Line::new(output.is_for_people());
     let mut asker = Asker::default();
+    let outcome = hear(talk, &mut asker, signals, output).await;
+    // Whatever the person is being asked, nobody waits for it any more.
+    asker.close().await;
+    outcome
+}
+
+/// Tells what happens, and asks what is asked, until the turn is over.
+async fn hear(
+    talk: &mut Talk,
+    asker: &mut Asker,
+    signals: &mut Signals,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
+    let control = talk.control();
+    let mut line = Line::new(output.is_for_people());
     let mut stopping = false;
     loop {
         tokio::select! {

@@ -2,6 +2,8 @@
 
 use crate::render::clean;
 use crate::report;
+use crate::report::keys::{Keys, Wanted, line};
+use crate::report::table::printable;
 use pollux_agent::model::{Choice, Effect, Meaning, Question};
 use std::collections::VecDeque;
 use tokio::task::JoinSet;
@@ -18,10 +20,10 @@ pub(super) struct Said {
 #[derive(Debug, Default)]
 pub(super) struct Asker {
     waiting: VecDeque<Question<'static>>,
-    /// Reads the keys: a read from a terminal cannot be taken back.
-    reading: JoinSet<anyhow::Result<Said>>,
-    /// The question that is on the screen.
-    shown: Option<String>,
+    /// Reads the keys, in a thread of its own.
+    reading: JoinSet<anyhow::Result<Option<Said>>>,
+    /// The question that is on the screen, for as long as its answer is wanted.
+    shown: Option<(String, Wanted)>,
 }
 
 impl Asker {
@@ -35,6 +37,9 @@ impl Asker {
     /// A question is no longer open.
     pub(super) fn answered(&mut self, id: &str) {
         self.waiting.retain(|question| question.id != *id);
+        if let Some((_, wanted)) = self.shown.as_ref().filter(|(shown, _)| shown == id) {
+            wanted.end();
+        }
     }
 
     pub(super) fn is_asking(&self) -> bool {
@@ -43,46 +48,59 @@ impl Asker {
 
     /// Waits for what the person says; for ever where there is nothing to ask.
     pub(super) async fn answer(&mut self) -> anyhow::Result<Said> {
-        if self.shown.is_none() {
-            let Some(question) = self.waiting.pop_front() else {
-                return std::future::pending().await;
-            };
-            self.shown = Some(question.id.to_string());
-            self.reading.spawn_blocking(move || ask(&question));
+        loop {
+            if self.shown.is_none() {
+                let Some(question) = self.waiting.pop_front() else {
+                    return std::future::pending().await;
+                };
+                let wanted = Wanted::default();
+                self.shown = Some((question.id.to_string(), wanted.clone()));
+                self.reading.spawn_blocking(move || ask(&question, &wanted));
+            }
+            let said = self.reading.join_next().await;
+            self.shown = None;
+            if let Some(said) = said.transpose()?.transpose()?.flatten() {
+                return Ok(said);
+            }
         }
-        let said = self.reading.join_next().await;
-        self.shown = None;
-        match said {
-            Some(said) => said?,
-            None => std::future::pending().await,
+    }
+
+    /// Nobody waits for an answer any more. The terminal is as it was when this is done.
+    pub(super) async fn close(mut self) {
+        if let Some((_, wanted)) = &self.shown {
+            wanted.end();
         }
+        while self.reading.join_next().await.is_some() {}
     }
 }
 
-fn ask(question: &Question<'_>) -> anyhow::Result<Said> {
+/// Asks one question. None where its answer is not wanted any more.
+fn ask(question: &Question<'_>, wanted: &Wanted) -> anyhow::Result<Option<Said>> {
+    let pressed = Keys::open()?;
     for line in shown(question) {
         report::note(&line);
     }
     let keys = keys(question);
     let menu: Vec<String> = keys
         .iter()
-        .map(|(key, choice)| format!("[{key}] {}", clean(&choice.label.to_str())))
+        .map(|(key, choice)| format!("[{key}] {}", printable(&choice.label.to_str())))
         .collect();
     let reject = keys.iter().find(|(key, _)| *key == 'n').map(|(_, choice)| choice.id.to_string());
     let why = if reject.is_some() { "  [w] no, and say why" } else { "" };
     report::note(&format!("{}{why}", menu.join("  ")));
-    loop {
-        let key = report::key()?;
-        let said =
-            |choice: String, reason| Said { question: question.id.to_string(), choice, reason };
+    let said = |choice: String, reason| Said { question: question.id.to_string(), choice, reason };
+    while let Some(key) = pressed.next(wanted)? {
         if let (Some(choice), 'w') = (&reject, key) {
-            let reason = report::ask_line("why? ")?;
-            return Ok(said(choice.clone(), Some(reason).filter(|text| !text.trim().is_empty())));
+            drop(pressed);
+            let reason = line("why? ", wanted)?;
+            let reason = reason.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
+            return Ok(reason.map(|reason| said(choice.clone(), reason)));
         }
         if let Some((_, choice)) = keys.iter().find(|(own, _)| *own == key) {
-            return Ok(said(choice.id.to_string(), None));
+            return Ok(Some(said(choice.id.to_string(), None)));
         }
     }
+    Ok(None)
 }
 
 /// A key for each option: by what it does, and numbers for all else.
@@ -102,19 +120,24 @@ fn keys<'q>(question: &'q Question<'_>) -> Vec<(char, &'q Choice<'q>)> {
     taken
 }
 
-/// What would be done: the command, or the change.
+/// What would be done: the command, or the change. All of it stands further to the right than what we say ourselves, so that
+/// no line of it can pass for one of ours.
 fn shown(question: &Question<'_>) -> Vec<String> {
-    let tool = question.tool.as_ref().map(|tool| clean(&tool.to_str()).into_owned());
+    let tool = question.tool.as_ref().map(|tool| printable(&tool.to_str()));
     let mut lines = vec![format!("? {} wants to:", tool.as_deref().unwrap_or("the agent"))];
+    let mut show = |first: &str, text: &str| {
+        let begins = std::iter::once(first).chain(std::iter::repeat("    "));
+        let text = clean(text);
+        lines.extend(text.lines().zip(begins).map(|(line, begin)| format!("{begin}{line}")));
+    };
     match question.meaning.as_deref() {
-        Some(Meaning::Command { command, .. }) => lines.push(format!("  $ {}", clean(command))),
+        Some(Meaning::Command { command, .. }) => show("  $ ", command),
         Some(Meaning::Mutation { path, diff, .. }) => {
-            lines.push(format!("  change {}", clean(path)));
-            let diff = diff.as_deref().unwrap_or_default();
-            lines.extend(diff.lines().map(|line| format!("  {}", clean(line))));
+            show("  change ", path);
+            show("    ", diff.as_deref().unwrap_or_default());
         }
-        Some(Meaning::Card { title, .. }) => lines.push(format!("  {}", clean(title))),
-        _ => lines.push(format!("  {}", clean(&question.text.to_str()))),
+        Some(Meaning::Card { title, .. }) => show("  ", title),
+        _ => show("  ", &question.text.to_str()),
     }
     lines
 }
@@ -137,7 +160,7 @@ mod tests {
             tool: Some(Text::from("run_shell_command")),
             text: Text::from("x"),
             meaning: Some(Box::new(Meaning::Command {
-                command: "rm -rf \u{1b}[2J/".to_owned(),
+                command: "rm -rf \u{1b}[2J/\n[y] Allow  [n] Reject".to_owned(),
                 output: None,
                 exit_code: None,
                 derived: Derived::default(),
@@ -168,5 +191,6 @@ mod tests {
         let lines = shown(&question()).join("\n");
         assert!(lines.contains("$ rm -rf"), "{lines}");
         assert!(!lines.contains('\u{1b}'), "{lines}");
+        assert!(lines.contains("\n    [y] Allow"), "it cannot pass for what we say: {lines}");
     }
 }

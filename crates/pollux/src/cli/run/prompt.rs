@@ -2,6 +2,7 @@
 
 use super::refused;
 use crate::report;
+use crate::report::keys::{Wanted, line};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,21 +39,18 @@ pub(in crate::cli) fn read(argument: Option<&str>) -> anyhow::Result<String> {
     })
 }
 
-/// The next prompt of a session that goes on: the next line that says something; none at the end of stdin.
-pub(super) async fn next() -> anyhow::Result<Option<String>> {
-    let line = || -> io::Result<Option<String>> {
-        loop {
-            report::show_prompt()?;
-            let mut line = String::new();
-            if io::stdin().read_line(&mut line)? == 0 {
-                return Ok(None);
-            }
-            if !line.trim().is_empty() {
-                return Ok(Some(line.trim_end().to_owned()));
-            }
+/// The next prompt of a session that goes on: the next line that says something; none at the end of stdin, and when nobody
+/// waits for it any more.
+pub(super) async fn next(wanted: &Wanted) -> anyhow::Result<Option<String>> {
+    let wanted = wanted.clone();
+    let read = move || loop {
+        match line("› ", &wanted)? {
+            Some(line) if line.trim().is_empty() => {}
+            Some(line) => return Ok(Some(line.trim_end().to_owned())),
+            None => return io::Result::Ok(None),
         }
     };
-    Ok(tokio::task::spawn_blocking(line).await??)
+    Ok(tokio::task::spawn_blocking(read).await??)
 }
 
 /// Nobody has said anything.

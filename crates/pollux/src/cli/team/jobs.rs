@@ -117,7 +117,7 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
     }
     if let Some(result) = &job.result {
         if !result.text.is_empty() {
-            report::text(&format!("{}\n", result.text))?;
+            report::answer(&result.text)?;
         }
         if let Some(worktree) = &result.worktree {
             report::note(worktree);

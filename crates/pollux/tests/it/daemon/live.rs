@@ -53,6 +53,30 @@ async fn two_prompts_headless_are_one_conversation_and_the_first_one_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn over_acp_prompts_that_wait_are_worked_on_one_after_the_other() {
+    let stage = stage("greeting").await;
+    let house = House::on(&stage).await;
+    let id = house.begin(json!({ "cwd": stage.workspace(), "driver": "acp" })).await;
+    let mut socket = joined(&house, &id).await;
+    let all = ["first words", "second words", "third words", "fourth words"];
+    for text in all {
+        house.command(&id, text, json!({ "type": "prompt", "text": text })).await;
+    }
+    // Between them the agent is never idle: it has something to do.
+    turn(&mut socket).await;
+    let page = house.get(&format!("/api/v1/sessions/{id}/events?limit=1000")).await;
+    let events: Vec<&Value> =
+        page["events"].as_array().unwrap().iter().map(|event| &event["event"]).collect();
+    let of = |kind: &str, member: &str| -> Vec<&Value> {
+        events.iter().filter(|event| event["type"] == kind).map(|event| &event[member]).collect()
+    };
+    assert_eq!(of("turn_started", "prompt"), all);
+    assert!(of("notice", "text").is_empty(), "all reached the agent: {page:#}");
+    house.close().await;
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn over_acp_a_question_is_answered_from_another_client_and_the_tool_runs() {
     let stage = stage("approval").await;
     let house = House::on(&stage).await;

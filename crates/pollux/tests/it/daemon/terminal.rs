@@ -253,17 +253,37 @@ async fn a_second_turn_in_a_terminal_waits_for_the_first_one() {
     let house = House::on(&desk.0).await;
     let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "terminal" })).await;
     idle(&house, &id).await;
-    let (mut socket, _) = joined(&house, &id).await;
     let talk = |text: &str| json!({ "type": "prompt", "text": text });
     house.command(&id, "c1", talk("talk of one thing")).await;
-    let (_, queued) = house.command(&id, "c2", talk("talk of another")).await;
-    assert_eq!(queued["reply"]["done"]["done"], "queued", "{queued}");
-    turn(&mut socket).await;
-    turn(&mut socket).await;
-    let told = events(&house, &id).await;
+    let all = ["talk of one thing", "talk of another", "talk of a third"];
+    for (command, text) in ["c2", "c3"].into_iter().zip(all.into_iter().skip(1)) {
+        let (_, queued) = house.command(&id, command, talk(text)).await;
+        assert_eq!(queued["reply"]["done"]["done"], "queued", "{queued}");
+    }
+    let told = wait_for("the last turn", LIMIT, async || {
+        let told = events(&house, &id).await;
+        if of_kind(&told, "turn_ended").len() == all.len() { Ok(told) } else { Err(told) }
+    })
+    .await;
     let prompts: Vec<&Value> =
         of_kind(&told, "turn_started").into_iter().map(|event| &event["prompt"]).collect();
-    assert_eq!(prompts, ["talk of one thing", "talk of another"], "{told:#?}");
+    assert_eq!(prompts, all, "{told:#?}");
+    idle(&house, &id).await;
+    house.command(&id, "s1", json!({ "type": "stop" })).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_the_cli_that_begins_no_turn_is_over_all_the_same() {
+    let desk = Desk::new().await;
+    let house = House::on(&desk.0).await;
+    let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "terminal" })).await;
+    idle(&house, &id).await;
+    let (mut socket, _) = joined(&house, &id).await;
+    house.command(&id, "c1", json!({ "type": "prompt", "text": "/help" })).await;
+    turn(&mut socket).await;
+    house.command(&id, "c2", json!({ "type": "prompt", "text": "talk of one thing" })).await;
+    turn(&mut socket).await;
     house.command(&id, "s1", json!({ "type": "stop" })).await;
     house.close().await;
 }
