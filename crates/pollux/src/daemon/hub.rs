@@ -234,6 +234,10 @@ impl Hub {
     }
 
     /// The task of a session, which is started where there is none.
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+    )]
     async fn ask(&self, id: &str) -> anyhow::Result<mpsc::Sender<Ask>> {
         let slot = self.slot(id)?;
         if let Some(task) = slot.task.filter(|task| !task.is_closed()) {

@@ -26,6 +26,10 @@ impl Hub {
         self.begin_with(begin, Some(given), by).await
     }
 
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+    )]
     async fn begin_with(
         &self,
         begin: Begin,
@@ -93,6 +97,10 @@ impl Hub {
     }
 
     /// Opens a session anew, with another agent than before.
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+    )]
     pub(super) async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
         let turn = self.slot(id)?.turn;
         let turn = turn.lock().await;

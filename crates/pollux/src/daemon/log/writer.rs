@@ -34,7 +34,7 @@ impl Job {
             let failed = outcome.is_err();
             // Its own reason says more than that nothing of the transaction was written.
             let tell = move |commit: rusqlite::Result<()>| {
-                tell(outcome.and_then(|it| commit.map(|()| it)))
+                tell(outcome.and_then(|it| commit.map(|()| it)));
             };
             let after: After = Box::new(tell);
             Done { failed, after }

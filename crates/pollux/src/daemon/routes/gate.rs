@@ -61,7 +61,13 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
         }
     };
     let response = if is_api { shaped(response).await } else { response };
-    with_rules(response, is_api, api.secure && has_host)
+    let mut response = with_rules(response, is_api);
+    if api.secure && has_host {
+        // Browsers remember it for the whole host, on all its ports: so that must be ours alone.
+        let year = HeaderValue::from_static("max-age=31536000");
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, year);
+    }
+    response
 }
 
 /// Errors have one shape, also those that are made before anybody of ours is asked: a body that cannot be read, a method
@@ -95,8 +101,7 @@ async fn shaped(response: Response) -> Response {
     shaped
 }
 
-/// With `only_tls` browsers remember for the whole host that it speaks TLS, on all its ports: so it must be ours alone.
-fn with_rules(mut response: Response, is_api: bool, only_tls: bool) -> Response {
+fn with_rules(mut response: Response, is_api: bool) -> Response {
     let rules: [(HeaderName, &'static str); 6] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -111,9 +116,6 @@ fn with_rules(mut response: Response, is_api: bool, only_tls: bool) -> Response 
     }
     if is_api {
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    }
-    if only_tls {
-        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
     response
 }
