@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 
 /// The modules of the suite, which are the columns: what the CLI does by itself, and what our drivers make of it.
-const BOUNDARIES: [&str; 7] = ["headless", "run", "acp", "live", "terminal", "window", "rehearsal"];
+const BOUNDARIES: [&str; 6] = ["run", "acp", "live", "terminal", "window", "rehearsal"];
 
 pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
     let versions = if versions.is_empty() { Cli::versions() } else { versions.to_vec() };

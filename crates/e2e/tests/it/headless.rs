@@ -1,99 +1,46 @@
-//! Every script of the library through the real CLI, headless: the stream is as it was read once. The newest version has
-//! to do each time, because `run` goes through the same scripts on every one; `cargo xtask matrix` has them all.
+//! What the CLI itself prints headless: the stream of every script is as it was read once. It is overheard while the same run is
+//! told as events (`run`): one start of the CLI has to do for both.
 
-use pollux_e2e::{Cli, Stage, outline, script, scripts};
-use std::path::Path;
+use pollux_agent::gemini::cli::{Cli as Found, Version};
+use pollux_e2e::{Cli, Ran, Stage, outline};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
-/// Runs a script's trial and compares the outline of the stream.
-async fn streams_as_scripted(name: &str) {
-    for cli in Cli::newest().unwrap() {
-        let script = script(name).unwrap();
-        let trial = script.trial().unwrap().clone();
-        let stage = Stage::new(&cli, script).await.unwrap();
-        let args: Vec<&str> = trial.args.iter().map(String::as_str).collect();
-        let ran = stage.headless(&trial.prompt, &args).await.unwrap();
-        compare(name, &cli, &outline(&ran, &stage));
-        stage.close().await;
+/// The CLI behind a listener that writes down what it prints, and how it ends.
+pub(crate) struct Overheard(PathBuf);
+
+impl Overheard {
+    /// Lays a program into the stage's home that is the CLI to whoever starts it.
+    pub(crate) fn new(stage: &Stage) -> Self {
+        let place = stage.home().path().join("overheard");
+        fs::create_dir(&place).unwrap();
+        let (cli, at) = (stage.cli().program().display(), place.display());
+        let script = format!(
+            "#!/bin/bash\n'{cli}' \"$@\" | tee '{at}/stdout'\ncode=${{PIPESTATUS[0]}}\necho $code > '{at}/code'\nexit $code\n"
+        );
+        let path = place.join("gemini");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        Self(place)
     }
-}
 
-fn compare(name: &str, cli: &Cli, outline: &str) {
-    let shown = Path::new("snapshots/headless").join(cli.like());
-    insta::with_settings!({
-        snapshot_path => shown,
-        prepend_module_to_snapshot => false,
-        omit_expression => true,
-    }, {
-        insta::assert_snapshot!(name, outline);
-    });
-}
+    pub(crate) fn program(&self, cli: &Cli) -> Found {
+        Found { path: self.0.join("gemini"), version: Version::read(cli.version()) }
+    }
 
-macro_rules! scenarios {
-    ($($test:ident = $script:literal,)*) => {
-        const TESTED: &[&str] = &[$($script),*];
-        $(
-            #[tokio::test]
-            async fn $test() {
-                streams_as_scripted($script).await;
-            }
-        )*
-    };
-}
-
-scenarios! {
-    a_greeting_is_said_and_its_thought_is_not_shown = "greeting",
-    markdown_arrives_as_it_was_written = "markdown",
-    text_that_is_not_ascii_arrives_whole = "unicode",
-    a_very_long_answer_arrives_whole = "very-long",
-    a_file_is_read = "read-file",
-    a_file_is_written = "write-file",
-    a_file_is_edited = "edit",
-    commands_are_run_and_a_failure_is_still_a_success = "shell",
-    a_directory_is_listed = "list-directory",
-    files_are_found_by_name = "glob",
-    words_are_found_in_files = "grep",
-    a_web_search_is_answered_by_the_rehearsal = "web-search",
-    a_web_fetch_without_a_network_ends = "web-fetch",
-    todos_are_kept_with_older_models = "todos",
-    memory_was_a_tool_until_it_was_removed = "memory",
-    a_topic_is_set_where_the_tool_exists = "topic",
-    plan_mode_is_entered_where_the_tool_exists = "plan",
-    a_question_to_the_user_is_no_tool_headless = "ask-user",
-    a_sub_agent_works_and_reports = "sub-agent",
-    two_calls_are_made_at_once = "parallel",
-    three_steps_follow_each_other = "chain",
-    a_tool_that_fails_is_told_to_the_model = "tool-error",
-    an_unknown_tool_is_told_to_the_model = "unknown-tool",
-    wrong_arguments_are_told_to_the_model = "bad-arguments",
-    a_tool_that_wants_approval_is_not_there = "approval",
-    a_400_ends_the_run = "error-400",
-    a_401_ends_the_run = "error-401",
-    a_404_ends_the_run = "error-404",
-    a_429_of_the_minute_is_tried_again = "error-429",
-    a_429_of_the_day_ends_the_run = "error-429-day",
-    a_500_is_tried_again = "error-500",
-    a_stream_that_breaks_off_ends_in_an_error = "cut-off",
-    a_lost_connection_ends_the_run = "lost",
-    garbage_in_the_stream_ends_the_run = "garbage",
-    an_empty_answer_is_told_or_tried_again = "empty",
-    the_limit_of_tokens_ends_the_answer = "max-tokens",
-    safety_ends_the_answer = "safety",
-    a_loop_is_ended = "loop",
-    a_text_that_repeats_itself_is_ended = "text-loop",
-    a_thought_alone_is_no_answer = "thought-only",
-    a_stream_without_a_finish_reason_is_tried_again_or_taken = "no-finish",
-    a_blocked_prompt_has_no_answer = "blocked",
-    a_malformed_call_is_told_or_tried_again = "malformed-call",
-    a_citation_is_shown_with_its_answer = "citation",
-    an_edit_that_finds_nothing_is_told_to_the_model = "edit-no-match",
-    a_file_is_overwritten = "overwrite",
-    a_file_outside_of_the_workspace_is_refused = "outside",
-}
-
-#[test]
-fn every_script_of_the_library_with_a_trial_has_its_test() {
-    let tried = scripts().unwrap().into_iter().filter(|(_, script)| script.trial().is_some());
-    let missing: Vec<String> =
-        tried.map(|(name, _)| name).filter(|name| !TESTED.contains(&name.as_str())).collect();
-    assert!(missing.is_empty(), "no test for {missing:?}");
+    /// Compares the outline of the stream with the one that was read.
+    pub(crate) fn compare(&self, name: &str, stage: &Stage) {
+        let read = |file: &str| fs::read_to_string(self.0.join(file)).unwrap();
+        let code = read("code").trim().parse().ok();
+        let ran = Ran { code, stdout: read("stdout"), stderr: String::new() };
+        let shown = Path::new("snapshots/headless").join(stage.cli().like());
+        insta::with_settings!({
+            snapshot_path => shown,
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!(name, outline(&ran, stage));
+        });
+    }
 }

@@ -1,5 +1,5 @@
-//! The tests of this crate, in one binary. The modules are the boundaries of the CLI; `cargo xtask matrix` shows them
-//! as the columns of its table.
+//! The tests of this crate, in one binary. Most modules are a boundary of the CLI; `cargo xtask matrix` shows them as the columns of
+//! its table.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 mod acp;

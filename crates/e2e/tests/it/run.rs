@@ -1,10 +1,12 @@
-//! Every script of the library through `Run`, in every version: the events are as they were read once.
+//! Every script of the library through `Run`, in every version: the events are as they were read once, and so is the stream that
+//! they are made of.
 
 mod codes;
 mod outline;
 mod processes;
 mod trouble;
 
+use crate::headless::Overheard;
 use outline::outline;
 use pollux_agent::gemini::cli::{Cli as Found, Version};
 use pollux_agent::gemini::stream::{Outcome, Run};
@@ -40,16 +42,19 @@ async fn told(run: Run) -> (Vec<Event<'static>>, Outcome) {
     (events, running.outcome().await)
 }
 
-/// Runs a script's trial on every version and compares the outline of the events.
+/// Runs a script's trial on every version and compares the outlines of the stream and of the events.
 async fn told_as_scripted(name: &str) {
     for cli in Cli::all().unwrap() {
         let script = script(name).unwrap();
         let trial = script.trial().unwrap().clone();
         let stage = Stage::new(&cli, script).await.unwrap();
-        let order = trial.args.iter().fold(run(&stage, &trial.prompt), |run, arg| {
+        let overheard = Overheard::new(&stage);
+        let order = run(&stage, &trial.prompt).cli(overheard.program(&cli));
+        let order = trial.args.iter().fold(order, |run, arg| {
             if arg == "--yolo" { run.mode(Mode::Yolo) } else { run.extra_arg(arg) }
         });
         let (events, outcome) = told(order).await;
+        overheard.compare(name, &stage);
         compare(name, &cli, &outline(&events, &outcome, &stage));
         stage.close().await;
     }

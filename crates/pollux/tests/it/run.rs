@@ -243,6 +243,7 @@ fn a_session_is_gone_on_with_and_not_lost() {
         let refused = place.run("greeting", &["hello", "--resume", "latest"]);
         assert_eq!(refused.status.code(), Some(1), "no id is made up");
         let first = id(&place.run("greeting", &["hello", "-o", "json"])).unwrap();
+        pollux_e2e::home::age(&place.home()).unwrap();
         let again = place.run("greeting", &["hello again", "-o", "json", "--resume", "latest"]);
         assert_eq!(id(&again).as_deref(), Some(&*first), "{}: {}", cli.version(), stderr(&again));
         let object: Value = serde_json::from_str(&stdout(&again)).unwrap();

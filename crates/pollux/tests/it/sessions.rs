@@ -167,6 +167,7 @@ fn an_unknown_or_ambiguous_id_is_refused_with_candidates() {
 fn a_search_says_where_and_fails_where_there_is_nothing() {
     let user = User::of_recordings();
     let hits = user.json("sessions search greeting --json --limit 5");
+    assert_eq!(hits.as_array().unwrap().len(), 5);
     for hit in hits.as_array().unwrap() {
         let excerpt: Vec<char> = hit["excerpt"].as_str().unwrap().chars().collect();
         let marks = hit["highlights"].as_array().unwrap();
