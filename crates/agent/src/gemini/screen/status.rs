@@ -157,11 +157,26 @@ fn in_line(lines: &[&String]) -> Option<String> {
     let is_sandbox = |text: &str| text.contains("sandbox") || text.contains("untrusted");
     let cells = cells(lines.iter().find(|row| is_sandbox(row))?);
     let sandbox = cells.iter().position(|(_, cell)| is_sandbox(cell))?;
-    cells.into_iter().nth(sandbox + 1).map(|(_, cell)| cell)
+    // A heading whose values are not drawn yet names no model.
+    cells.into_iter().nth(sandbox + 1).map(|(_, cell)| cell).filter(|cell| !cell.starts_with('/'))
 }
 
 /// The model and the mode where a screen reader reads: one cell below the other, in no columns.
 pub(super) fn read_aloud(rows: &[String]) -> Option<String> {
     let at = rows.iter().rposition(|row| row.ends_with("/model") && indent(row) == 0)?;
     rows.get(at + 1).filter(|row| !row.is_empty()).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::model;
+
+    #[test]
+    fn a_heading_whose_values_are_not_drawn_yet_names_no_model() {
+        let heading = " workspace (/directory)          sandbox            /model".to_owned();
+        let values = " ~/shop                          no sandbox         auto".to_owned();
+        assert_eq!(model(&[heading.clone()]), None);
+        assert_eq!(model(&[heading, values.clone()]).as_deref(), Some("auto"));
+        assert_eq!(model(&[values]).as_deref(), Some("auto"));
+    }
 }
