@@ -23,10 +23,14 @@ impl Host {
     }
 
     async fn run(&self, script: &str) -> Pane {
+        self.run_in(self.directory.path(), script).await
+    }
+
+    async fn run_in(&self, cwd: &Path, script: &str) -> Pane {
         let command = ["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()];
         let env = [("ANSWER".to_owned(), "forty\n\"two\" $HOME".to_owned())];
-        let cwd = self.directory.path();
-        let window = Window { name: "test", cwd, env: &env, command: &command, size: SIZE };
+        let name = cwd.file_name().unwrap_or_default().to_str().unwrap();
+        let window = Window { name, cwd, env: &env, command: &command, size: SIZE };
         Pane::open(&self.server, &window).await.unwrap()
     }
 }
@@ -89,7 +93,7 @@ async fn a_paste_arrives_byte_for_byte_and_in_brackets_where_they_are_asked_for(
     let mut watch = pane.watch();
     let mut emulator = drawn(&pane).await;
     shows(&mut watch, &mut emulator, "ready").await;
-    let line = "a \"quoted\" $line \\ with\ttabs; #{and} ~more\n";
+    let line = "~~~ a \"quoted\" $line \\ with\ttabs; #{and} ~more\n";
     let text: String = line.chars().cycle().take(200_000).collect();
     pane.paste(&text).await.unwrap();
     let expected = format!("\x1b[200~{text}\x1b[201~");
@@ -98,6 +102,21 @@ async fn a_paste_arrives_byte_for_byte_and_in_brackets_where_they_are_asked_for(
         if got == expected.as_bytes() { Ok(()) } else { Err(got.len()) }
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_program_runs_where_it_was_told_to_whatever_that_place_is_called() {
+    let host = Host::new().await;
+    for name in ["C#Shop", "#{pane_id}", "#(touch ran)", "a##b", "~", "%H:%M"] {
+        let cwd = host.directory.path().join(name);
+        std::fs::create_dir(&cwd).unwrap();
+        let told = cwd.join("told");
+        // It stays: a server whose last pane is gone goes as well.
+        let _pane = host.run_in(&cwd, "pwd -P > told.part; mv told.part told; exec cat").await;
+        let told = wait_for(name, LIMIT, async || std::fs::read_to_string(&told)).await;
+        assert_eq!(Path::new(told.trim_end()), cwd.canonicalize().unwrap());
+    }
+    assert!(!host.directory.path().join("ran").exists(), "a name is no command");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 use assert_cmd::Command;
 use pollux_e2e::Cli;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -91,4 +92,35 @@ fn without_an_agent_a_demo_asks_before_it_fetches_one() {
     let told = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
     assert!(told.contains("there is no Gemini CLI on this machine"), "{told}");
     assert!(told.contains("hint: `--yes` fetches one from npm"), "{told}");
+}
+
+#[test]
+fn a_demo_that_is_stopped_while_it_fetches_leaves_nothing() {
+    let place = TempDir::new().unwrap();
+    let programs = place.path().join("bin");
+    fs::create_dir(&programs).unwrap();
+    // A fetch that never ends.
+    let npm = "#!/bin/sh\necho $$ > $HOME/fetches.part; mv $HOME/fetches.part $HOME/fetches; exec sleep 4718.25\n";
+    fs::write(programs.join("npm"), npm).unwrap();
+    fs::set_permissions(programs.join("npm"), fs::Permissions::from_mode(0o755)).unwrap();
+    let line = "$0 demo --yes & demo=$!\n\
+        until [ -e $HOME/fetches ]; do sleep 0.05; done\n\
+        kill -TERM $demo; wait $demo; echo ended $?\n\
+        if grep -qs 4718.25 /proc/$(cat $HOME/fetches)/cmdline; then echo it fetches still; fi";
+    let temporary = place.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let ran = Command::new("sh")
+        .args(["-c", line, &super::run::program()])
+        .current_dir(place.path())
+        .env("HOME", place.path())
+        .env("TMPDIR", &temporary)
+        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        .env_remove("GEMINI_CLI_PATH")
+        .env_remove("GEMINI_CLI_HOME")
+        .timeout(Duration::from_mins(1))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(told, "ended 130\n", "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
 }

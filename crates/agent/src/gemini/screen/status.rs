@@ -175,7 +175,7 @@ mod tests {
     fn a_heading_whose_values_are_not_drawn_yet_names_no_model() {
         let heading = " workspace (/directory)          sandbox            /model".to_owned();
         let values = " ~/shop                          no sandbox         auto".to_owned();
-        assert_eq!(model(&[heading.clone()]), None);
+        assert_eq!(model(std::slice::from_ref(&heading)), None);
         assert_eq!(model(&[heading, values.clone()]).as_deref(), Some("auto"));
         assert_eq!(model(&[values]).as_deref(), Some("auto"));
     }

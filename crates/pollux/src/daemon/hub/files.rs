@@ -10,7 +10,7 @@ use pollux_agent::model::SessionStatus;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// How long the watching thread waits before it looks whether it shall end.
@@ -22,10 +22,14 @@ impl Hub {
     /// Finds the sessions in the agent's files, and follows them until the hub ends. Those that have been open grow in
     /// the log while they are written; the others are read when somebody wants to see them.
     pub async fn follow_files(self) {
-        self.list_files().await;
         let (tell, mut changed) = mpsc::channel(WAITING);
         let (gemini, stop) = (self.inner.settings.gemini.clone(), self.inner.stop.clone());
-        let watching = tokio::task::spawn_blocking(move || watch(gemini, &tell, &stop));
+        let (begun, begins) = oneshot::channel();
+        let watching = tokio::task::spawn_blocking(move || watch(gemini, &tell, &stop, begun));
+        // Watched before they are listed: what is written in between is told of.
+        let _begun = begins.await;
+        self.list_files().await;
+        self.tell_all().await;
         loop {
             let path = tokio::select! {
                 () = self.inner.stop.cancelled() => break,
@@ -54,6 +58,21 @@ impl Hub {
             let _told = task.try_send(Ask::Look);
         }
         true
+    }
+
+    /// Tells the sessions that are open already: what was written since they looked and before anybody watched, nobody tells.
+    async fn tell_all(&self) {
+        let open: Vec<PathBuf> = {
+            let slots = self.slots();
+            slots
+                .values()
+                .filter(|slot| slot.task.is_some())
+                .filter_map(|slot| slot.file.clone())
+                .collect()
+        };
+        for path in open {
+            self.tell(&path).await;
+        }
     }
 
     /// Lists the agent's files anew, and takes in the sessions that are not known yet.
@@ -120,8 +139,15 @@ impl Hub {
 }
 
 /// Waits for changes. The watch is a bell only: each session reads its own file.
-fn watch(gemini: PathBuf, tell: &mpsc::Sender<PathBuf>, stop: &CancellationToken) {
+fn watch(
+    gemini: PathBuf,
+    tell: &mpsc::Sender<PathBuf>,
+    stop: &CancellationToken,
+    begun: oneshot::Sender<()>,
+) {
     let mut watch = Watch::new(Watched::All(gemini), true);
+    // Nobody waits where the hub has ended.
+    let _told = begun.send(());
     while !stop.is_cancelled() {
         for (path, _) in watch.next(Instant::now() + LOOK) {
             if tell.blocking_send(path).is_err() {

@@ -13,6 +13,7 @@ use crate::api::{Driver, Live, Numbered, Recorded, Summary};
 use crate::daemon::clock::Clock;
 use crate::daemon::log::{self, Feed, Log};
 use crate::daemon::view::View;
+use begin::Left;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -108,6 +109,7 @@ pub(super) struct Task {
     uploads: Uploads,
     wanted: Option<Wanted>,
     torn: bool,
+    left: Left,
     file: Option<PathBuf>,
     follow: Option<Follow>,
     orders: Option<Arc<dyn Orders>>,
@@ -163,6 +165,7 @@ impl Task {
             uploads: hub.inner.settings.uploads.clone(),
             wanted,
             torn: slot.torn,
+            left: Left::of(slot.torn),
             file: slot.file.clone(),
             follow: None,
             orders: None,
@@ -263,18 +266,16 @@ impl Task {
             }
             Ask::Look if self.wanted.is_none() => self.look().await,
             // Its agent is not at work, and yet its file grows: one that outlived the daemon before this one.
-            Ask::Look if self.session.state().status == SessionStatus::Idle => {
-                self.follow = None;
-                self.look().await;
-                self.follow = None;
-            }
+            Ask::Look if self.is_at_rest() => self.look_anew().await,
+            Ask::Look => self.left.writes(),
             Ask::Hook { line } => self.hook(line).await,
             Ask::Pane { reply } => {
                 let pane = self.orders.as_ref().and_then(|orders| orders.pane());
                 drop(reply.send(pane));
             }
-            Ask::Look | Ask::Close { .. } => {}
+            Ask::Close { .. } => {}
         }
+        self.look_where_unseen().await;
     }
 
     async fn command(&mut self, request: Request) -> anyhow::Result<Reply> {
@@ -407,14 +408,13 @@ impl Task {
             part.push(event);
             if rewritten {
                 self.record(std::mem::take(&mut part), None).await;
-                self.follow = None;
-                self.look().await;
-                self.follow = None;
+                self.look_anew().await;
             }
         }
         if !part.is_empty() {
             self.record(part, None).await;
         }
+        self.look_where_unseen().await;
     }
 
     async fn delivered(&mut self, order: &Order, outcome: Result<(), Failure>) {

@@ -1,7 +1,7 @@
 //! Older versions of the CLI, servers of `--mcp-config`, and pictures.
 
 use super::drive;
-use crate::run::Place;
+use crate::run::{Place, program, stderr, stdout};
 use pollux_e2e::{Cli, repository};
 use serde_json::{Value, json};
 use std::fs;
@@ -54,4 +54,26 @@ fn a_picture_reaches_the_model() {
     assert_eq!(result["result"], "One pixel.", "{:#?}", heard.0);
     let asked: Vec<Value> = place.turns();
     assert!(asked.iter().any(|turn| turn.to_string().contains(data)), "{asked:#?}");
+}
+
+#[test]
+fn a_caller_that_answers_no_more_is_not_waited_for() {
+    let Some(place) = Place::newest() else { return };
+    let script = "[[rule]]\nprompt = \"touch\"\nreply = [{ call = \"run_shell_command\", args = { command = \"touch approved.txt\" } }]\n\
+        [[rule]]\nprompt = \"nobody is there\"\nreply = \"I see.\"\n[[rule]]\ntool = \"run_shell_command\"\nreply = \"Done, or not.\"\n";
+    let user = json!({ "type": "user", "message": { "role": "user", "content": "touch a file" } });
+    let stream = ["--input-format", "stream-json", "--output-format", "stream-json"];
+    let asks = ["-p", "--permission-prompt-tool", "stdio"];
+    // Once it is at the end of its stdin, and once it was never there: then stdin is the prompt.
+    let cases = [(&stream[..], user.to_string() + "\n"), (&[], "touch a file".to_owned())];
+    for (format, stdin) in cases {
+        let mut command = place.rehearse_own(script, &program());
+        command.arg("claude").args(asks).args(format).env("GEMINI_CLI_PATH", place.program());
+        let ran = command.write_stdin(stdin).output().unwrap();
+        let told = stdout(&ran);
+        assert_eq!(ran.status.code(), Some(0), "{told}{}", stderr(&ran));
+        assert!(told.contains("I see."), "the model is told why: {told}");
+        assert_eq!(told.contains("can_use_tool"), !format.is_empty(), "{told}");
+        assert!(!place.work().join("approved.txt").exists());
+    }
 }

@@ -7,6 +7,29 @@ use pollux_agent::gemini::transcript::follow::Follow;
 use pollux_agent::model::{Event, EventKind, SessionStatus, Source, StopReason};
 use std::path::PathBuf;
 
+/// An agent of the daemon before this one, which ended in the middle of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    Nobody,
+    /// It may be there still.
+    Somebody,
+    /// The file has grown, at a moment when it was not looked at.
+    Writing,
+}
+
+impl Left {
+    pub(super) fn of(torn: bool) -> Self {
+        if torn { Self::Somebody } else { Self::Nobody }
+    }
+
+    /// The file has grown, and is not looked at now.
+    pub(super) fn writes(&mut self) {
+        if *self == Self::Somebody {
+            *self = Self::Writing;
+        }
+    }
+}
+
 impl Task {
     /// What must be done before anybody is answered: the log is brought up to date with the session's file.
     pub(super) async fn begin(&mut self) {
@@ -71,6 +94,25 @@ impl Task {
             self.look().await;
             self.follow = None;
         }
+    }
+
+    pub(super) fn is_at_rest(&self) -> bool {
+        matches!(self.session.state().status, SessionStatus::Idle | SessionStatus::Exited)
+    }
+
+    /// Looks at a file that has grown while the session was at work, once it is at rest.
+    pub(super) async fn look_where_unseen(&mut self) {
+        if self.left == Left::Writing && self.is_at_rest() {
+            self.left = Left::Somebody;
+            self.look_anew().await;
+        }
+    }
+
+    /// Reads the whole file once more: it was written anew, or by somebody else than our agent.
+    pub(super) async fn look_anew(&mut self) {
+        self.follow = None;
+        self.look().await;
+        self.follow = None;
     }
 
     /// Reads what the session's file has more than the log.

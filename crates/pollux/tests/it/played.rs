@@ -1,0 +1,240 @@
+//! Agents that are played by a shell: what an editor may say to `pollux acp`, and what a person at a terminal is asked.
+
+use super::run::program;
+use pollux_agent::process::{Child, Program};
+use pollux_agent::terminal::{Emulator, Pane, Server, Size, Socket, Window};
+use pollux_e2e::{repository, wait_for};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The command of the played agent.
+fn agent() -> String {
+    format!("sh {}", repository().join("crates/pollux/tests/it/played/agent.sh").display())
+}
+
+/// An editor that talks to `pollux acp`.
+struct Editor {
+    child: Child,
+    says: ChildStdin,
+    hears: Lines<BufReader<ChildStdout>>,
+    heard: HashMap<u64, Value>,
+    _place: TempDir,
+}
+
+impl Editor {
+    fn open() -> Self {
+        let place = TempDir::new().unwrap();
+        let program = Program::new(program(), place.path())
+            .args(["acp", "--agent-command", &agent()])
+            .env("XDG_DATA_HOME", place.path())
+            .talking();
+        let mut child = program.spawn().unwrap();
+        let (says, hears) = (child.stdin().unwrap(), child.stdout().unwrap());
+        let hears = BufReader::new(hears).lines();
+        Self { child, says, hears, heard: HashMap::new(), _place: place }
+    }
+
+    async fn say(&mut self, line: &[u8]) {
+        self.says.write_all(line).await.unwrap();
+        self.says.write_all(b"\n").await.unwrap();
+    }
+
+    /// The answer to a request, whenever it comes.
+    async fn answer(&mut self, id: u64) -> Value {
+        while !self.heard.contains_key(&id) {
+            let line = tokio::time::timeout(LIMIT, self.hears.next_line()).await;
+            assert!(line.is_ok(), "no answer: {}", self.child.stderr());
+            let line = line.unwrap().unwrap().expect("it is there");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if let Some(id) = message["id"].as_u64() {
+                self.heard.insert(id, message["result"].clone());
+            }
+        }
+        self.heard[&id].clone()
+    }
+
+    async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.say(&request(id, method, &params)).await;
+        self.answer(id).await
+    }
+}
+
+fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
+    let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    request.to_string().into_bytes()
+}
+
+fn prompt(id: u64, words: &str) -> Vec<u8> {
+    let prompt = json!([{ "type": "text", "text": words }]);
+    request(id, "session/prompt", &json!({ "sessionId": "s", "prompt": prompt }))
+}
+
+#[tokio::test]
+async fn a_line_of_an_editor_that_is_no_message_is_passed_over() {
+    let mut editor = Editor::open();
+    let lines: [&[u8]; 8] = [
+        b"\xff\xfe not UTF-8",
+        b"[{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\"}]",
+        b"\"x\"",
+        b"17",
+        b"null",
+        b"{}",
+        b"{\"id\":1",
+        b"{\"id\":4,\"result\":[]}",
+    ];
+    for line in lines {
+        editor.say(line).await;
+    }
+    let answer = editor.ask(1, "initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!(answer["protocolVersion"], 1);
+}
+
+#[tokio::test]
+async fn a_prompt_that_an_editor_sends_while_another_is_worked_on_waits_and_both_are_answered() {
+    let mut editor = Editor::open();
+    editor.ask(1, "initialize", json!({ "protocolVersion": 1 })).await;
+    let opened = editor.ask(2, "session/new", json!({ "cwd": "/", "mcpServers": [] })).await;
+    assert_eq!(opened, json!({ "sessionId": "s" }), "an agent without modes has none");
+    editor.say(&prompt(3, "slow, please")).await;
+    editor.say(&prompt(4, "and then")).await;
+    for id in [3, 4] {
+        assert_eq!(editor.answer(id).await["stopReason"], "end_turn", "{:#?}", editor.heard);
+    }
+}
+
+/// A terminal with one program in it, and a line behind that which says how it ended and how it has left the terminal.
+struct Desk {
+    pane: Pane,
+    place: TempDir,
+}
+
+impl Desk {
+    async fn run(args: &str) -> Self {
+        let place = tempfile::Builder::new().prefix("pollux-asks-").tempdir().unwrap();
+        let server = Server::open(&Socket::Path(place.path().join("socket"))).await.unwrap();
+        // A shell that Ctrl-C ends could not tell the rest.
+        let line = format!(
+            "trap : INT; '{}' run {args} --agent-command '{}'; echo \"ended $?\"; stty -a; exec cat",
+            program(),
+            agent()
+        );
+        let window = Window {
+            name: "asks",
+            cwd: place.path(),
+            env: &[],
+            command: &["/bin/sh".to_owned(), "-c".to_owned(), line],
+            size: Size { columns: 160, rows: 40 },
+        };
+        Self { pane: Pane::open(&server, &window).await.unwrap(), place }
+    }
+
+    /// Waits until the screen is as it should be.
+    async fn is(&self, label: &str, wanted: impl Fn(&str) -> bool) -> String {
+        wait_for(label, LIMIT, async || {
+            let captured = self.pane.capture().await.unwrap();
+            let mut emulator = Emulator::new(captured.size);
+            emulator.feed(captured.text.as_bytes());
+            let rows = emulator.screen().rows.join("\n");
+            if wanted(&rows) { Ok(rows) } else { Err(rows) }
+        })
+        .await
+    }
+
+    async fn shows(&self, text: &str) -> String {
+        self.is(text, |rows| rows.contains(text)).await
+    }
+
+    /// Waits until the agent has answered so often, and the next prompt can be written.
+    async fn heard(&self, times: usize) {
+        let wanted = |rows: &str| {
+            rows.matches("Heard.").count() == times && rows.trim_end().ends_with("\n›")
+        };
+        self.is("a place for the next prompt", wanted).await;
+    }
+
+    async fn press(&self, keys: &[&str]) {
+        self.pane.press(keys).await.unwrap();
+    }
+
+    /// It has ended with this code, and the terminal is as a shell wants it.
+    async fn ends(&self, code: u8) {
+        self.shows(&format!("ended {code}")).await;
+        let rows = self.shows("icanon").await;
+        assert!(!rows.contains("-icanon") && rows.contains(" echo "), "{rows}");
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        kill_server(&self.place.path().join("socket"));
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+fn kill_server(socket: &Path) {
+    let mut tmux = std::process::Command::new("tmux");
+    let _gone = tmux.arg("-S").arg(socket).arg("kill-server").output();
+}
+
+#[tokio::test]
+async fn a_person_is_asked_and_answers_with_a_key() {
+    let desk = Desk::run("'ask me'").await;
+    let rows = desk.shows("[y] Allow  [n] Reject  [w] no, and say why").await;
+    assert!(rows.contains("  $ ls"), "{rows}");
+    // Keys that are no answer are none, and of several that come at once the first is looked at.
+    desk.press(&["x", "Up", "Enter"]).await;
+    wait_for("an answer", LIMIT, async || {
+        desk.press(&["y"]).await;
+        let rows = desk.pane.capture().await.unwrap().text;
+        if rows.contains("It ran.") { Ok(()) } else { Err(rows) }
+    })
+    .await;
+    desk.ends(0).await;
+}
+
+#[tokio::test]
+async fn a_person_says_no_and_why() {
+    let desk = Desk::run("'ask me'").await;
+    desk.shows("[w] no").await;
+    desk.press(&["w"]).await;
+    desk.shows("why?").await;
+    desk.pane.type_text("not on a Monday").await.unwrap();
+    desk.press(&["Enter"]).await;
+    desk.shows("Very well.").await;
+    // Why is the next thing that the agent is told.
+    desk.shows("Heard.").await;
+    desk.ends(0).await;
+}
+
+#[tokio::test]
+async fn ctrl_c_at_a_question_stops_the_turn() {
+    let desk = Desk::run("'ask me'").await;
+    desk.shows("[y] Allow").await;
+    desk.press(&["C-c"]).await;
+    desk.ends(130).await;
+}
+
+#[tokio::test]
+async fn a_turn_whose_time_is_over_does_not_wait_for_somebody_to_press_a_key() {
+    let desk = Desk::run("'ask me' --timeout 1s").await;
+    desk.shows("[y] Allow").await;
+    desk.ends(2).await;
+}
+
+#[tokio::test]
+async fn ctrl_c_where_the_next_prompt_is_written_ends_the_session() {
+    let desk = Desk::run("hello --interactive").await;
+    desk.heard(1).await;
+    desk.pane.type_text("once more").await.unwrap();
+    desk.press(&["Enter"]).await;
+    desk.heard(2).await;
+    desk.press(&["C-c"]).await;
+    desk.ends(0).await;
+}
