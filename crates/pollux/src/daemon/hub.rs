@@ -91,6 +91,14 @@ struct Slot {
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
+impl Slot {
+    /// A session of which nothing is known but its place in the log.
+    fn new(no: i64, feed: Arc<Feed>) -> Self {
+        let (task, file, start, ends) = (None, None, None, None);
+        Self { no, feed, task, file, start, torn: false, ends, turn: Arc::default() }
+    }
+}
+
 impl Hub {
     /// The hub over a log. What was there before is known; nothing of it is started.
     pub fn open(log: Log, agents: Agents, settings: Settings) -> anyhow::Result<Self> {
@@ -107,8 +115,8 @@ impl Hub {
             left_behind(&mut summary);
             let id = summary.id.clone();
             let feed = Arc::new(Feed::new(summary, Arc::clone(&watchers)));
-            let (no, file, task) = (row.no, row.file, None);
-            let slot = Slot { no, feed, task, file, start, torn, ends, turn: Arc::default() };
+            let file = row.file;
+            let slot = Slot { file, start, torn, ends, ..Slot::new(row.no, feed) };
             slots.insert(id, slot);
         }
         let inner = Inner {

@@ -176,9 +176,7 @@ impl Hub {
             .await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let (start, torn) = (Some(wanted), false);
-        let (task, file, ends, turn) = (None, None, None, Arc::default());
-        let slot = Slot { no, feed, task, file, start, torn, ends, turn };
+        let slot = Slot { start: Some(wanted), ..Slot::new(no, feed) };
         self.slots().insert(id.clone(), slot);
         self.ask(&id).await?;
         Ok(())

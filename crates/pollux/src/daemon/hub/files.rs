@@ -110,8 +110,7 @@ impl Hub {
             self.log().write(move |connection| begin(connection, &row, None, Some(&file))).await?;
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let (task, start, torn, ends, turn) = (None, None, false, None, Arc::default());
-        let slot = Slot { no, feed, task, file: Some(path), start, torn, ends, turn };
+        let slot = Slot { file: Some(path), ..Slot::new(no, feed) };
         let mut slots = lock(&self.inner.slots);
         slots.entry(id).or_insert(slot);
         Ok(())

@@ -96,8 +96,7 @@ impl Hub {
             move |connection: &rusqlite::Connection| begin(connection, &row, None, path.as_deref());
         let no = self.log().write(write).await?;
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
-        let (task, start, torn, ends, turn) = (None, None, false, None, Arc::default());
-        let slot = Slot { no, feed, task, file, start, torn, ends, turn };
+        let slot = Slot { file, ..Slot::new(no, feed) };
         lock(&self.inner.slots).entry(id.clone()).or_insert(slot);
         Ok(id)
     }
