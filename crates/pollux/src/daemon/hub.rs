@@ -41,6 +41,9 @@ use tokio_util::sync::CancellationToken;
 /// How many questions may wait for one session's task. When there are more, those who ask wait.
 const WAITING: usize = 64;
 
+/// How often one question is asked anew because the session's task was exchanged for another one.
+const EXCHANGES: usize = 4;
+
 /// What shapes the sessions of this daemon.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -203,32 +206,40 @@ impl Hub {
         lock(&self.inner.watchers).push(Arc::downgrade(bell));
     }
 
-    /// Decides a command.
+    /// Decides a command. One that is asked twice is done once.
     pub async fn command(&self, id: &str, request: Request) -> anyhow::Result<Reply> {
-        let (reply, told) = oneshot::channel();
-        let task = self.ask(id).await?;
-        let gone = || anyhow::anyhow!("the session's task is gone");
-        task.send(Ask::Command { request, reply }).await.map_err(|_closed| gone())?;
-        told.await.map_err(|_closed| gone())?
+        self.told(id, |reply| Ask::Command { request: request.clone(), reply }).await?
     }
 
     /// All that a client needs which knows nothing of a session.
     pub async fn snapshot(&self, id: &str) -> anyhow::Result<Snapshot> {
-        let (reply, told) = oneshot::channel();
-        let task = self.ask(id).await?;
-        let gone = || anyhow::anyhow!("the session's task is gone");
-        task.send(Ask::Snapshot { reply }).await.map_err(|_closed| gone())?;
-        told.await.map_err(|_closed| gone())?
+        self.told(id, |reply| Ask::Snapshot { reply }).await?
     }
 
     /// The terminal that the agent of a session is in.
     pub async fn pane(&self, id: &str) -> anyhow::Result<Pane> {
-        let (reply, told) = oneshot::channel();
-        let task = self.ask(id).await?;
+        let pane = self.told(id, |reply| Ask::Pane { reply }).await?;
         let none =
             || Trouble::refused("no_terminal", "the agent of this session is not in a terminal");
-        task.send(Ask::Pane { reply }).await.map_err(|_closed| none())?;
-        Ok(told.await.ok().flatten().ok_or_else(none)?)
+        Ok(pane.ok_or_else(none)?)
+    }
+
+    /// What the task of a session says. Where it is exchanged for another one meanwhile, that one is asked.
+    async fn told<T>(
+        &self,
+        id: &str,
+        question: impl Fn(oneshot::Sender<T>) -> Ask,
+    ) -> anyhow::Result<T> {
+        for _ in 0..EXCHANGES {
+            let (reply, told) = oneshot::channel();
+            let task = self.ask(id).await?;
+            if task.send(question(reply)).await.is_ok()
+                && let Ok(said) = told.await
+            {
+                return Ok(said);
+            }
+        }
+        anyhow::bail!("the session's task is gone")
     }
 
     /// The agent's own directory.
