@@ -1,6 +1,7 @@
 //! The figures of teams, as one JSON object: what `cargo xtask bench teams` runs. Its arguments are the program, and how
 //! many workers with the real CLI there shall be at once.
 #![expect(clippy::print_stdout, reason = "printing figures is all that it does")]
+#![expect(clippy::print_stderr, reason = "a job that was lost says why")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be made has no figure")]
 
 use futures::future::BoxFuture;
@@ -263,6 +264,13 @@ async fn crowd(workers: usize) -> (usize, f64) {
         let text = format!("It is number {number}.");
         letters.iter().filter(|letter| letter.text.ends_with(&text)).count() != 1
     };
+    for job in house.api.teams.jobs(workers).await.unwrap() {
+        let number = job.prompt.trim_start_matches("say number ");
+        let told = letters.iter().filter(|letter| letter.text.ends_with(&format!(" {number}")));
+        if told.count() != 1 {
+            eprintln!("{}: {:?}, {:?}, {:?}", job.prompt, job.state, job.why, job.result);
+        }
+    }
     let wrong = (0..workers).filter(wrong).count() + letters.len().saturating_sub(workers);
     drop(house);
     stage.close().await;

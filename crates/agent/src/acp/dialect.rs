@@ -100,8 +100,8 @@ pub enum Done {
 
 /// What is known of a session from elsewhere, such as a file that the agent writes.
 pub trait Beside: fmt::Debug + Send {
-    /// A turn begins.
-    fn begin(&mut self);
+    /// A turn begins. What came too late for the last one is given before.
+    fn begin(&mut self, out: &mut Vec<Event<'static>>);
     /// Takes an event of the agent, and gives all that can be told now.
     fn event(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>);
     /// Looks whether there is news.
@@ -131,7 +131,7 @@ struct Alone {
 }
 
 impl Beside for Alone {
-    fn begin(&mut self) {
+    fn begin(&mut self, _: &mut Vec<Event<'static>>) {
         self.assembly = Assembly::default();
     }
 

@@ -83,9 +83,11 @@ fn calls(file: &Path) -> Vec<String> {
 }
 
 impl Beside for SessionFile {
-    fn begin(&mut self) {
-        // What was written since the last turn is of no turn.
-        if let Some(place) = &mut self.place {
+    fn begin(&mut self, out: &mut Vec<Event<'static>>) {
+        if self.since > 0 {
+            self.look(out);
+        } else if let Some(place) = &mut self.place {
+            // What a session that is gone on with has from before is of no turn.
             drop(place.poll());
         }
         self.fusion = std::mem::take(&mut self.fusion).next_turn();

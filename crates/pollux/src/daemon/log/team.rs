@@ -280,7 +280,7 @@ pub struct Turn {
     pub ended: Option<String>,
     /// The number of its last event.
     pub end: u64,
-    /// The whole events of messages and tool ends in it, in order.
+    /// The whole events of texts, messages and tool ends in it, in order.
     pub told: Vec<String>,
 }
 
@@ -306,7 +306,7 @@ pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Op
     let mut select = connection.prepare_cached(
         "SELECT COALESCE(whole, json) FROM events
          WHERE session = ?1 AND seq > ?2 AND seq < ?3
-           AND kind IN ('message_recorded', 'tool_ended') ORDER BY seq",
+           AND kind IN ('text_grew', 'message_recorded', 'tool_ended') ORDER BY seq",
     )?;
     let told = select.query_map(params![no, begun, end], |row| row.get(0))?;
     Ok(Some(Turn {

@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[derive(Debug, Default)]
 pub struct Badges {
     holders: Mutex<HashMap<[u8; 32], String>>,
+    /// Sessions whose process was lent something by an earlier daemon, until it is known which of them live.
+    earlier: Mutex<Vec<String>>,
     place: OnceLock<Lending>,
 }
 
@@ -75,7 +77,10 @@ impl Badges {
         for entry in fs::read_dir(&lending.directory).into_iter().flatten().flatten() {
             let text = fs::read_to_string(entry.path().join(HOLDER)).unwrap_or_default();
             match serde_json::from_str::<Holder>(&text) {
-                Ok(holder) => drop(self.holders().insert(holder.hash, holder.session)),
+                Ok(holder) => {
+                    lock(&self.earlier).push(holder.session.clone());
+                    self.holders().insert(holder.hash, holder.session);
+                }
                 // What cannot be removed is nobody's credential, and no reason not to serve.
                 Err(_) => drop(fs::remove_dir_all(entry.path())),
             }
@@ -88,8 +93,8 @@ impl Badges {
 
     /// Sweeps away what was lent to processes that have not outlived the daemon after all.
     pub fn sweep(&self, lives: impl Fn(&str) -> bool) {
-        let gone: Vec<String> =
-            self.holders().values().filter(|session| !lives(session)).cloned().collect();
+        let mut gone = std::mem::take(&mut *lock(&self.earlier));
+        gone.retain(|session| !lives(session));
         self.holders().retain(|_, session| !gone.contains(session));
         for session in gone {
             if let Some(place) = self.place.get() {
@@ -155,8 +160,12 @@ impl Badges {
     }
 
     fn holders(&self) -> MutexGuard<'_, HashMap<[u8; 32], String>> {
-        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.holders)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Lent {

@@ -20,6 +20,8 @@ pub(super) fn done(turn: &Turn, tokens: u64) -> Done {
     // A message may be told again when more of it is known; the last telling counts, in the place of the first.
     let mut said: Vec<(String, String)> = Vec::new();
     let mut changed: Vec<String> = Vec::new();
+    // What was heard since the last call: the answer, where the session file came too late or never.
+    let mut heard = String::new();
     for told in &turn.told {
         let Ok(event) = serde_json::from_str::<Value>(told) else { continue };
         match event["type"].as_str() {
@@ -31,7 +33,14 @@ pub(super) fn done(turn: &Turn, tokens: u64) -> Done {
                     None => said.push((id, text)),
                 }
             }
-            Some("tool_ended") if event["meaning"]["kind"] == "mutation" => {
+            Some("text_grew") if event["part"] == "text" => {
+                heard.push_str(event["text"].as_str().unwrap_or_default());
+            }
+            Some("tool_ended") => {
+                heard.clear();
+                if event["meaning"]["kind"] != "mutation" {
+                    continue;
+                }
                 let path = event["meaning"]["path"].as_str().unwrap_or_default().to_owned();
                 if event["status"] == "success" && !changed.contains(&path) {
                     changed.push(path);
@@ -41,7 +50,7 @@ pub(super) fn done(turn: &Turn, tokens: u64) -> Done {
         }
     }
     let text = said.into_iter().rev().map(|(_, text)| text).find(|text| !text.trim().is_empty());
-    Done { text: text.unwrap_or_default(), tokens, changed, worktree: None }
+    Done { text: text.unwrap_or(heard), tokens, changed, worktree: None }
 }
 
 fn text_of(content: &Value) -> String {
@@ -74,4 +83,27 @@ pub(super) fn question(summary: &Summary) -> Option<Asked> {
             .map(|option| (word(&option["id"]), word(&option["label"])))
             .collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn done_of(told: &[Value]) -> Done {
+        let told = told.iter().map(ToString::to_string).collect();
+        done(&Turn { ended: Some("end_turn".into()), end: 9, told }, 0)
+    }
+
+    #[test]
+    fn the_answer_is_that_of_the_session_file_and_else_what_was_heard_last() {
+        let grew = |text: &str| json!({ "type": "text_grew", "part": "text", "text": text });
+        let thought = json!({ "type": "text_grew", "part": "thinking", "text": "hm" });
+        let call = json!({ "type": "tool_ended", "status": "success" });
+        let heard = [grew("Let me see."), call, thought, grew("It is "), grew("7.")];
+        assert_eq!(done_of(&heard).text, "It is 7.");
+        let recorded = json!({ "type": "message_recorded", "message": {
+            "id": "m", "role": "assistant", "content": "It is 7.\n" } });
+        assert_eq!(done_of(&[heard.to_vec(), vec![recorded]].concat()).text, "It is 7.\n");
+    }
 }

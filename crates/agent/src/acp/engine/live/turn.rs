@@ -79,7 +79,9 @@ impl Live {
             reasons: Vec::new(),
         });
         self.translator.begin();
-        self.beside.begin();
+        let mut late = Vec::new();
+        self.beside.begin(&mut late);
+        self.say_all(late);
         self.send(&prompt.words, &prompt.blocks, connection, pending).inspect_err(|_deaf| {
             self.turn = None;
         })?;
