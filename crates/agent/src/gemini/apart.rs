@@ -4,6 +4,7 @@
 //! in a terminal, and leave the user's file alone, gives it another home. All that the CLI keeps there is the user's all
 //! the same: what it reads and writes (sign-in, sessions, extensions, memory) goes through links.
 
+use super::settings::written;
 use crate::acp::{McpServer, Transport, Variable};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
@@ -119,19 +120,6 @@ fn as_setting(server: &McpServer) -> Value {
             };
             json!({ place: url, "headers": map(headers) })
         }
-    }
-}
-
-fn written(value: &Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(is) => CstInputValue::Bool(*is),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(all) => CstInputValue::Array(all.iter().map(written).collect()),
-        Value::Object(all) => CstInputValue::Object(
-            all.iter().map(|(name, value)| (name.clone(), written(value))).collect(),
-        ),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::acp::{
     Agent, Budgets, Config, Control, Listener, McpServer, Open, Opened, Policy, Session,
 };
 use crate::gemini::cli::{Cli, Search, Version};
-use crate::gemini::settings;
+use crate::gemini::settings::{self, Machine};
 use crate::gemini::transcript::resume::{Guard, Resume};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Outcome, Phase, Source};
 use std::collections::VecDeque;
@@ -324,7 +324,7 @@ impl Gemini {
             config = config.env("SEATBELT_PROFILE", profile);
         }
         config.env.extend(self.env.iter().cloned());
-        let notes = self.own_settings(&mut config, search.settings);
+        let notes = self.own_settings(&cli, &search, &mut config);
         config.dialect = Arc::new(Quirks {
             gemini: Some(home.join(".gemini")),
             resumed: self.open.as_ref().map(|resume| resume.file.clone()),
@@ -333,22 +333,24 @@ impl Gemini {
         Ok((Agent::spawn(config).await?, notes))
     }
 
-    /// Gives the process settings of its own. What could not be done is said.
-    fn own_settings(&self, config: &mut Config, machine: Option<PathBuf>) -> Vec<String> {
-        let named = self.env.iter().rev().find(|(name, _)| name == settings::VARIABLE);
-        let machine = named.map(|(_, path)| PathBuf::from(path)).or(machine);
-        let machine = machine.unwrap_or_else(settings::usual_place);
+    /// Gives the process settings of its own, where it takes them. What could not be done is said.
+    fn own_settings(&self, cli: &Cli, search: &Search, config: &mut Config) -> Vec<String> {
+        if !settings::are_taken(cli) {
+            return Vec::new();
+        }
         let mut ours = settings::safe();
         ours.extend(self.max_turns.map(settings::turns));
-        match settings::file(&machine, &ours) {
-            Ok(Some(file)) => {
-                config.env.push((settings::VARIABLE.into(), file.path().into()));
-                config.keep = Some(Arc::new(file));
+        let machine = Machine::of(&self.env, search);
+        let place = machine.settings.display().to_string();
+        match machine.with(&ours) {
+            Ok(Some(own)) => {
+                let variables = own.variables().map(|(name, path)| (name.into(), path.into()));
+                config.env.extend(variables);
+                config.keep = Some(Arc::new(own));
                 Vec::new()
             }
             Ok(None) => vec![format!(
-                "{} cannot be read as JSON and is left alone: what commands print comes from the session file",
-                machine.display()
+                "{place} cannot be read as JSON and is left alone: what commands print comes from the session file"
             )],
             Err(error) => vec![format!(
                 "settings for this process could not be written ({error}): what commands print comes from the session file"

@@ -26,6 +26,8 @@ pub struct Search {
     pub cli_home: Option<PathBuf>,
     /// The file of settings for the whole machine that `GEMINI_CLI_SYSTEM_SETTINGS_PATH` names.
     pub settings: Option<PathBuf>,
+    /// The file of defaults for the whole machine that `GEMINI_CLI_SYSTEM_DEFAULTS_PATH` names.
+    pub defaults: Option<PathBuf>,
 }
 
 /// Below the home. A star is any one name; of several the last in order is taken, which is the newest Node.
@@ -100,6 +102,7 @@ impl Search {
             home: some("HOME").map(PathBuf::from),
             cli_home: some(CLI_HOME).map(PathBuf::from),
             settings: some("GEMINI_CLI_SYSTEM_SETTINGS_PATH").map(PathBuf::from),
+            defaults: some("GEMINI_CLI_SYSTEM_DEFAULTS_PATH").map(PathBuf::from),
         }
     }
 

@@ -3,7 +3,7 @@
 mod work;
 
 use super::super::cli::{Cli, Search};
-use super::super::settings;
+use super::super::settings::{self, Machine, Own};
 use super::order::Order;
 use super::place::Place;
 pub use crate::model::Outcome;
@@ -13,7 +13,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -202,15 +201,15 @@ impl Run {
         let (args, input) = self.order.arguments(&cli, &cwd)?;
         let home =
             self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
-        let own = self.own_settings(&cli, search.settings);
+        let own = self.own_settings(&cli, &search);
         let mut program = Program::new(&cli.path, &cwd).args(args).input(input);
         // One process instead of two, of which the first would ignore our signals.
         program = program.env("GEMINI_CLI_NO_RELAUNCH", "true");
         for (name, value) in &self.env {
             program = program.env(name, value);
         }
-        if let Some(file) = &own {
-            program = program.env(settings::VARIABLE, file.path());
+        for (name, path) in own.iter().flat_map(Own::variables) {
+            program = program.env(name, path);
         }
         // Looked at before the CLI touches it.
         let gemini = home.join(".gemini");
@@ -239,12 +238,9 @@ impl Run {
     }
 
     /// Settings that make the CLI count its turns itself, where it takes them. Where not, we alone count.
-    fn own_settings(&self, cli: &Cli, machine: Option<PathBuf>) -> Option<NamedTempFile> {
+    fn own_settings(&self, cli: &Cli, search: &Search) -> Option<Own> {
         let turns = self.max_turns.filter(|_| settings::are_taken(cli))?;
-        let named = self.env.iter().rev().find(|(name, _)| name == settings::VARIABLE);
-        let machine = named.map(|(_, path)| PathBuf::from(path)).or(machine);
-        let machine = machine.unwrap_or_else(settings::usual_place);
-        settings::file(&machine, &[settings::turns(turns)]).ok().flatten()
+        Machine::of(&self.env, search).with(&[settings::turns(turns)]).ok().flatten()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Settings as text with our hooks in it, and without. Comments, order, line ends and everybody else's hooks stay.
 
+use super::super::super::settings::COMMENTED;
 use super::super::{EVENTS, NAME, TIMEOUT_MS, command};
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
 /// Why a file of settings is left alone.
@@ -17,20 +17,6 @@ pub enum Wrong {
     #[error("`{0}` is there twice")]
     Twice(String),
 }
-
-/// JSON with comments, and nothing else that is looser than JSON: the CLI reads no more than that.
-const STRICT: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: false,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
 
 /// A file of settings with our hooks and nothing else.
 pub(super) fn fresh(program: &str) -> Result<String, Wrong> {
@@ -88,7 +74,7 @@ pub(super) fn installed(text: &str) -> Result<Option<String>, Wrong> {
 }
 
 fn parse(text: &str) -> Result<CstRootNode, Wrong> {
-    CstRootNode::parse(text, &STRICT).map_err(|error| Wrong::Malformed(error.to_string()))
+    CstRootNode::parse(text, &COMMENTED).map_err(|error| Wrong::Malformed(error.to_string()))
 }
 
 fn edited(text: &str, edit: impl FnOnce(&CstObject) -> Result<(), Wrong>) -> Result<String, Wrong> {

@@ -1,5 +1,6 @@
 //! The task of a run: the lines of the CLI, its session file, the clock and whoever wants to stop it, in one loop.
 
+use super::super::super::settings::Own;
 use super::super::failure::{End, failure};
 use super::super::fuse::Done;
 use super::super::lines::{LONGEST, Lines};
@@ -14,7 +15,6 @@ use crate::model::{
 use crate::process::Child;
 use std::process::ExitStatus;
 use std::time::Duration;
-use tempfile::NamedTempFile;
 use tokio::io::BufReader;
 use tokio::process::ChildStdout;
 use tokio::sync::mpsc::error::SendError;
@@ -42,7 +42,7 @@ pub(super) struct Work {
     pub(super) grace: Duration,
     pub(super) streams: bool,
     /// Lives as long as the CLI, which reads it.
-    pub(super) _settings: Option<NamedTempFile>,
+    pub(super) _settings: Option<Own>,
 }
 
 /// What was read so far.
