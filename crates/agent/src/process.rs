@@ -27,6 +27,10 @@ use tokio::task::JoinSet;
 
 /// How much of stderr is kept.
 pub const TAIL: usize = 64 << 10;
+/// How long what was ended may take to be gone. It has no say in it, but on a busy machine the kernel takes its time.
+const GONE: Duration = Duration::from_secs(5);
+/// How often it is looked for meanwhile.
+const LOOK: Duration = Duration::from_millis(5);
 /// The variable that marks what a child starts.
 const MARK: &str = "POLLUX_CHILD";
 
@@ -211,9 +215,16 @@ impl Child {
         self.tail.text()
     }
 
-    /// The child has ended: ends what it left behind, and waits a moment for the last of stderr.
+    /// The child has ended: ends what it left behind, waits until that is gone, and a moment for the last of stderr.
     pub async fn close(mut self) -> String {
-        self.sweep();
+        self.signal(Signal::KILL);
+        let gone = async {
+            while self.end_marked() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        drop(tokio::time::timeout(GONE, gone).await);
+        self.is_over();
         let rest = async {
             while self.tasks.join_next().await.is_some() {}
             drop(self.process.wait().await);
@@ -222,18 +233,16 @@ impl Child {
         self.tail.text()
     }
 
-    fn sweep(&mut self) {
-        self.signal(Signal::KILL);
-        // What is started while the others are being ended is found the next time.
-        for _ in 0..8 {
-            let left = family::marked(&self.mark);
-            if left.is_empty() {
-                break;
-            }
-            family::end(&left);
-        }
+    /// Ends what bears the mark. True where there was something: what is started meanwhile is found the next time.
+    fn end_marked(&self) -> bool {
+        let left = family::marked(&self.mark);
+        family::end(&left);
+        !left.is_empty()
+    }
+
+    /// From here on the number is given away.
+    fn is_over(&mut self) {
         self.over = true;
-        // From here on the number is given away.
         self.group = None;
     }
 }
@@ -242,7 +251,13 @@ impl Drop for Child {
     fn drop(&mut self) {
         if !self.over {
             self.kill();
-            self.sweep();
+            // Whoever drops it cannot wait.
+            for _ in 0..8 {
+                if !self.end_marked() {
+                    break;
+                }
+            }
+            self.is_over();
         }
     }
 }
