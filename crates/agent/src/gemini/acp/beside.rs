@@ -17,6 +17,8 @@ pub(super) struct SessionFile {
     fusion: Fusion,
     /// The calls that were told to have begun.
     begun: HashSet<String>,
+    /// Those that the file told of before the agent did: what it tells then is known, and less than was told.
+    early: HashSet<String>,
     /// When the turn began, in milliseconds since 1970.
     since: i64,
 }
@@ -32,7 +34,7 @@ impl SessionFile {
             place
         });
         let fusion = Fusion::thinking().knowing(resumed.map(calls).unwrap_or_default());
-        Self { place, fusion, begun: HashSet::new(), since: 0 }
+        Self { place, fusion, begun: HashSet::new(), early: HashSet::new(), since: 0 }
     }
 
     /// Tells what was fused. A call of which only the file knows, such as one of a tool that is not there, begins with its
@@ -40,10 +42,17 @@ impl SessionFile {
     fn tell(&mut self, events: Vec<Event<'static>>, out: &mut Vec<Event<'static>>) {
         for event in events {
             match &event.kind {
+                EventKind::ToolStarted { id, .. } | EventKind::ToolEnded { id, .. }
+                    if event.source != Source::SessionFile
+                        && self.early.contains(id.to_str().as_ref()) =>
+                {
+                    continue;
+                }
                 EventKind::ToolStarted { id, .. } => drop(self.begun.insert(id.to_string())),
                 EventKind::ToolEnded { id, name, meaning, .. }
                     if self.begun.insert(id.to_string()) =>
                 {
+                    self.early.insert(id.to_string());
                     let kind = EventKind::ToolStarted {
                         id: id.clone(),
                         name: name.clone().unwrap_or_else(|| Text::from("unknown")),
@@ -92,6 +101,7 @@ impl Beside for SessionFile {
         }
         self.fusion = std::mem::take(&mut self.fusion).next_turn();
         self.begun.clear();
+        self.early.clear();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.since = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     }
@@ -145,5 +155,54 @@ impl Beside for SessionFile {
 
     fn file(&self) -> Option<PathBuf> {
         self.place.as_ref().and_then(Place::path).map(Path::to_path_buf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SessionFile;
+    use crate::acp::{Beside, Plain, Translator};
+    use crate::model::{Event, EventKind};
+    use serde_json::value::RawValue;
+    use std::fs;
+    use std::sync::Arc;
+
+    /// The update of a call, as events.
+    fn told(translator: &mut Translator, status: &str) -> Vec<Event<'static>> {
+        let update = format!(
+            r#"{{"sessionUpdate":"tool_call_update","toolCallId":"read_file-1","status":"{status}","kind":"read"}}"#
+        );
+        let update: Box<RawValue> = serde_json::from_str(&update).unwrap();
+        let mut events = Vec::new();
+        translator.update(&update, &mut events);
+        events.into_iter().map(Event::into_owned).collect()
+    }
+
+    #[test]
+    fn a_call_that_the_file_has_before_the_agent_tells_of_it_is_told_once() {
+        let home = tempfile::tempdir().unwrap();
+        let chats = home.path().join("tmp/shop/chats");
+        fs::create_dir_all(&chats).unwrap();
+        let mut session = SessionFile::new(Some(home.path()), None, "0123456789abcdef");
+        session.begin();
+        let lines = [
+            r#"{"sessionId":"0123456789abcdef","projectHash":"p","startTime":"2999-01-01T00:00:00Z"}"#,
+            r#"{"id":"1","timestamp":"2999-01-01T00:00:00Z","type":"gemini","content":"","toolCalls":[{"id":"read_file-1","name":"read_file","args":{"file_path":"x"},"status":"error","resultDisplay":"File not found"}]}"#,
+        ];
+        let file = chats.join("session-2999-01-01T00-00-01234567.jsonl");
+        fs::write(file, format!("{}\n{}\n", lines[0], lines[1])).unwrap();
+        let mut out = Vec::new();
+        session.look(&mut out);
+        let mut translator = Translator::new(Arc::new(Plain));
+        for status in ["in_progress", "failed"] {
+            for event in told(&mut translator, status) {
+                session.event(event, &mut out);
+            }
+        }
+        let count = |is: fn(&EventKind<'_>) -> bool| out.iter().filter(|e| is(&e.kind)).count();
+        assert_eq!(count(|kind| matches!(kind, EventKind::ToolStarted { .. })), 1, "{out:#?}");
+        assert_eq!(count(|kind| matches!(kind, EventKind::ToolEnded { .. })), 1, "{out:#?}");
+        assert!(session.is_settled());
+        assert_eq!(session.messages().len(), 1, "{:#?}", session.messages());
     }
 }

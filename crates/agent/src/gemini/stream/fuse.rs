@@ -124,6 +124,12 @@ impl Fusion {
             _ => {}
         }
         self.assembly.add(&event.kind);
+        if let EventKind::ToolStarted { id, .. } = &event.kind
+            && self.completed.contains(id.to_str().as_ref())
+        {
+            // The file was faster.
+            self.assembly.has_recorded_call(&id.to_str());
+        }
         out.push(event);
         self.catch_up(false, out);
     }
