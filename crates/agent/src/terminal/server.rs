@@ -4,7 +4,7 @@
 //! idle pane costs nothing.
 
 use super::socket::{self, Socket};
-use super::watch::{Gone, Posts};
+use super::watch::{Gone, Posts, is_unexplained};
 use super::wire::{Line, command};
 use crate::model::{Failure, Phase};
 use std::collections::VecDeque;
@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What we want to be told of every pane. tmux looks for itself, once a second.
 const TOLD: &str =
     "pollux:%*:#{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+
+/// Makes tmux look which of its children have ended, and how: here is one more.
+const LOOK: [&str; 3] = ["run-shell", "-b", "true"];
 
 /// What tmux says to a command: its lines, or what was wrong with it.
 type Reply = Result<Vec<String>, String>;
@@ -88,8 +91,12 @@ impl Server {
         let (ready, is_ready) = oneshot::channel();
         let pending = Arc::new(Mutex::new(Some(VecDeque::new())));
         let posts = Arc::<Posts>::default();
-        let reader =
-            Reader { pending: Arc::clone(&pending), posts: Arc::clone(&posts), ready: Some(ready) };
+        let reader = Reader {
+            lines: lines.downgrade(),
+            pending: Arc::clone(&pending),
+            posts: Arc::clone(&posts),
+            ready: Some(ready),
+        };
         let mut tasks = JoinSet::new();
         tasks.spawn(write(stdin, waiting));
         tasks.spawn(reader.run(child, stdout));
@@ -213,6 +220,7 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {
 }
 
 struct Reader {
+    lines: mpsc::WeakSender<String>,
     pending: Arc<Pending>,
     posts: Arc<Posts>,
     ready: Option<oneshot::Sender<Reply>>,
@@ -254,8 +262,26 @@ impl Reader {
             Line::Output { pane, bytes } => self.posts.output(pane, &bytes),
             Line::Layout(window) => self.posts.resized(window),
             Line::Closed(window) => self.posts.closed(window),
-            Line::Told { pane, value } => self.posts.told(pane, value),
+            Line::Told { pane, value } => {
+                self.posts.told(pane, value);
+                if is_unexplained(value) {
+                    self.look();
+                }
+            }
             Line::Mode(_) | Line::End(_) | Line::Error(_) | Line::Exit(_) | Line::Other => {}
+        }
+    }
+
+    /// While tmux 3.3 writes down in `utmp` that a pane is gone, it is deaf to the end of the pane's program, and does not
+    /// hear of it before another child of its ends.
+    fn look(&self) {
+        let Some(lines) = self.lines.upgrade() else { return };
+        // A tmux that takes no commands tells nothing either.
+        let Ok(permit) = lines.try_reserve() else { return };
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waiting) = pending.as_mut() {
+            waiting.push_back(Waiting { tell: oneshot::channel().0, pictured: None });
+            permit.send(command(&LOOK));
         }
     }
 

@@ -185,6 +185,11 @@ impl Posts {
     }
 }
 
+/// True where tmux tells that a program has ended, and not how.
+pub(super) fn is_unexplained(value: &str) -> bool {
+    value.starts_with("1   ")
+}
+
 impl Told {
     /// `dead status signal in_mode title`, of which the second and third may be empty.
     pub(super) fn read(value: &str) -> Self {
@@ -207,7 +212,7 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Posts, Told};
+    use super::{Ended, Posts, Told, is_unexplained};
 
     #[test]
     fn what_tmux_tells_of_a_pane_is_read() {
@@ -216,6 +221,8 @@ mod tests {
         assert_eq!(Told::read("1 199  0 x").dead, Some(Ended::Code(199)));
         assert_eq!(Told::read("1  9 0 ").dead, Some(Ended::Signal(9)));
         assert_eq!(Told::read("1   0 x").dead, None);
+        assert!(is_unexplained("1   0 x") && !is_unexplained("1 7  0 x"));
+        assert!(!is_unexplained("1  9 0 x") && !is_unexplained("0   0 x"));
         assert!(Told::read("0   1 x").in_mode);
     }
 

@@ -9,7 +9,7 @@ use super::live::{Live, Orders};
 use super::order::{Kind, Order};
 use super::resumed::Resumed;
 use crate::model::{Event, Failure, SessionStatus, Source};
-use crate::terminal::{Emulator, Ended, Gone, News, Pane, Watch};
+use crate::terminal::{Emulator, Ended, Gone, News, Pane, Told, Watch};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -106,12 +106,14 @@ impl Work {
             work.fusion.sent(&prompt);
         }
         let mut task = JoinSet::new();
-        task.spawn(work.run(begun.typed));
+        task.spawn(work.run(begun.typed, captured.told));
         Ok(Live { events, orders: Orders { queue }, pane, _task: task })
     }
 
-    async fn run(mut self, typed: Option<String>) {
-        if let Some(line) = typed {
+    async fn run(mut self, typed: Option<String>, told: Told) {
+        // It may have ended before it was watched, and that is told once.
+        self.news(News { told: Some(told), ..News::default() }).await;
+        if let Some(line) = typed.filter(|_| !self.over) {
             self.type_into_shell(&line).await;
         }
         while !self.over {
