@@ -170,17 +170,20 @@ pub fn read(screen: &Screen) -> Reading {
     let dialog = dialog.or_else(|| around.leaving.as_deref().map(leaving));
     let top = composer.as_ref().map_or(around.top, |composer| around.top.min(composer.top));
     let talk = talk::read(&above(screen, &rows, top));
-    let input = composer.as_ref().map(|composer| composer.rows.clone());
+    // What stands below. Elsewhere words that look like a footer are somebody's.
+    let footer = match (&composer, &frame) {
+        (Some(composer), _) => rows.get(composer.rows.end..),
+        (None, Some(frame)) => rows.get(frame.rows.end..),
+        // While it starts there is no input box yet.
+        (None, None) => rows.get(around.top..).filter(|_| around.activity.is_some()),
+    };
     Reading {
         status,
         evidence,
         dialog,
         shell: composer.as_ref().is_some_and(|composer| composer.shell),
         mode: mode(&rows, composer.as_ref(), frame.as_ref()),
-        model: status::model(
-            input.map_or(&rows, |input| rows.get(input.end..).unwrap_or_default()),
-        )
-        .or_else(|| status::read_aloud(&rows)),
+        model: footer.and_then(status::model).or_else(|| status::read_aloud(&rows)),
         draft: composer.map(|composer| composer.draft),
         queued: around.queued,
         activity: around.activity,

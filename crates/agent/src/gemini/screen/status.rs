@@ -169,7 +169,17 @@ pub(super) fn read_aloud(rows: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::read;
     use super::model;
+    use crate::terminal::{Screen, Size};
+
+    #[test]
+    fn words_that_look_like_a_footer_name_no_model() {
+        // What the CLI prints where it does not know a flag.
+        let help = "Options:\n  -s, --sandbox       Run in sandbox?       [boolean]\n";
+        let screen = Screen::from_capture(help, Size { columns: 60, rows: 8 });
+        assert_eq!(read(&screen).model, None);
+    }
 
     #[test]
     fn a_heading_whose_values_are_not_drawn_yet_names_no_model() {
