@@ -99,6 +99,21 @@ proptest! {
     }
 }
 
+#[test]
+fn bytes_that_are_no_text_do_not_end_a_document() {
+    let said = |id: &str, words: &str| json!({ "id": id, "type": "user", "timestamp": "2026-01-01T00:00:00Z", "content": words });
+    let messages = [said("1", "one BROKEN"), said("2", "two")];
+    let document = json!({ "sessionId": "s", "messages": messages, "summary": "BROKEN" });
+    let text = serde_json::to_string_pretty(&document).unwrap();
+    let parts: Vec<&[u8]> = text.split("BROKEN").map(str::as_bytes).collect();
+    // Too much of a letter, and too little of one.
+    let bytes = [parts[0], b"\xff\xfe", parts[1], b"\xe2\x82", parts[2]].concat();
+    let sums = digest_document(bytes.as_slice());
+    assert_eq!((sums.messages, sums.diagnostics.len()), (2, 0));
+    let whole = pollux_agent::gemini::transcript::text(&bytes);
+    assert_eq!(json!(sums), json!(digest(&whole)));
+}
+
 /// Every way in which the library reads a session file.
 pub(crate) fn read_in_every_way(bytes: &[u8]) {
     let whole = text(bytes);

@@ -146,7 +146,7 @@ pub fn digest_document(mut reader: impl BufRead) -> Digest {
     let mut replay = Replay::default();
     let mut head: Vec<(String, Box<RawValue>)> = Vec::new();
     let mut position = 0;
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
+    let mut deserializer = serde_json::Deserializer::from_reader(document::mended(reader));
     let read = document::read(&mut deserializer, &mut |field: Field<
         Box<RawValue>,
         Box<RawValue>,

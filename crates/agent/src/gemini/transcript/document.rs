@@ -1,12 +1,15 @@
 //! The old format: one JSON object with all messages, read so that what stands before a cut is not lost.
 
+use super::text;
 use super::wire::{Call, Row};
 use crate::gemini::loose::Key;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
 
 /// Something of the document, in the order in which it stands there.
 pub(super) enum Field<M, H> {
@@ -33,6 +36,35 @@ pub(super) fn is_document(text: &str) -> bool {
 /// A text without the mark that some editors put in front.
 pub(super) fn unmarked(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
+}
+
+/// A document as [`text`](super::text) reads it, without holding it: what is not UTF-8 is replaced, and does not end it.
+pub(super) fn mended(reader: impl BufRead) -> impl Read {
+    // The parser asks for one byte at a time.
+    BufReader::new(Mended { reader, line: Vec::new(), at: 0 })
+}
+
+/// No letter is parted by a line end, so each line can be mended alone.
+struct Mended<R> {
+    reader: R,
+    line: Vec<u8>,
+    at: usize,
+}
+
+impl<R: BufRead> Read for Mended<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.line.len() {
+            self.at = 0;
+            self.line.clear();
+            self.reader.read_until(b'\n', &mut self.line)?;
+            if let Cow::Owned(mended) = text(&self.line) {
+                self.line = mended.into_bytes();
+            }
+        }
+        let read = self.line.get(self.at..).unwrap_or_default().read(room)?;
+        self.at += read;
+        Ok(read)
+    }
 }
 
 /// Reads a document and hands out its fields as they come. Whatever came before an error has been handed out.
