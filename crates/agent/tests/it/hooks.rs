@@ -136,6 +136,20 @@ async fn what_was_spooled_and_not_read_to_its_end_is_found_by_the_next_who_comes
     assert!(lines[0].contains("first") && lines[1].contains("second"), "{lines:?}");
 }
 
+#[tokio::test]
+async fn half_a_line_that_a_full_disk_left_spoils_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = place(&directory);
+    fs::create_dir(place.spool.parent().unwrap()).unwrap();
+    fs::write(&place.spool, "{\"event\":\"BeforeAg").unwrap();
+    let line = frame("SessionStart", None, br#"{"session_id":"next"}"#);
+    assert_eq!(deliver(&line, &place), Delivered::Spooled);
+    let lines = Inbox::open(place).await.unwrap().spooled().unwrap();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let value: Value = serde_json::from_str(&lines[1]).unwrap();
+    assert_eq!(value["payload"]["session_id"], "next");
+}
+
 #[test]
 fn the_spool_is_bounded_and_keeps_the_newest() {
     let directory = tempfile::tempdir().unwrap();

@@ -81,8 +81,10 @@ fn hand_over(line: &[u8], path: &Path, until: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds a line to the spool. One write to a file that is open for appending is whole, whoever else writes.
+/// Adds a line to the spool. One write to a file that is open for appending is whole, whoever else writes. It begins with
+/// a line end: on a disk that was full, half a line may stand before it.
 fn spool(line: &[u8], path: &Path) -> io::Result<()> {
+    let line = [b"\n", line].concat();
     let length = line.len() as u64;
     if length > LONGEST_SPOOL {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -105,7 +107,7 @@ fn spool(line: &[u8], path: &Path) -> io::Result<()> {
         Ok(_) => {}
         Err(_) => file = open()?,
     }
-    file.write_all(line)
+    file.write_all(&line)
 }
 
 /// The spool before this one.
