@@ -23,6 +23,7 @@
 
 pub mod acp;
 pub mod claude;
+mod deadline;
 pub mod gemini;
 mod lines;
 mod loose;

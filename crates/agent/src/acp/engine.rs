@@ -10,6 +10,7 @@ use super::connection::{Connection, Did, Heard};
 use super::terminals::Terminals;
 use super::wire::{Frame, Json, Params, RpcError, object, text};
 use super::wrong::{self, Ended};
+use crate::deadline::{after, until};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Source};
 use live::Live;
 use serde_json::json;
@@ -19,7 +20,7 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The version of the protocol that we speak.
@@ -36,8 +37,6 @@ const EARLY: usize = 256;
 const REPLAY: Duration = Duration::from_secs(10);
 /// How much of a line is shown that cannot be read.
 const SHOWN: usize = 2000;
-/// A time that nobody waits for.
-const FAR: Duration = Duration::from_hours(24 * 365);
 
 /// The task that owns an agent.
 pub(super) struct Engine {
@@ -479,19 +478,6 @@ impl Engine {
 async fn room(sessions: &mut HashMap<String, Live>) {
     match sessions.values_mut().find(|live| live.is_full()) {
         Some(live) => live.flush_one().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The moment when a budget is spent. One that no clock could tell is a budget without an end.
-fn after(budget: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(budget).unwrap_or(now + FAR)
-}
-
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
 }

@@ -28,6 +28,7 @@ mod watch;
 mod whole;
 mod wire;
 
+pub(super) use scan::newest_of;
 pub(super) use translate::{string, time};
 
 pub use diagnostic::Diagnostic;

@@ -10,7 +10,7 @@ use super::super::dialect::{Beside, Dialect};
 use super::super::policy::{Policy, Verdict, option};
 use super::super::translate::Translator;
 use super::super::wire::Json;
-use super::after;
+use crate::deadline::after;
 use crate::model::{
     Answer, Effect, Event, EventKind, Failure, Level, Mode, Outcome, Part, Phase, Question,
     SessionChange, SessionStatus, Source, Text,

@@ -1,7 +1,7 @@
 //! The session file of a run: found by the id that the stream tells, and followed while the CLI writes it.
 
-use super::super::transcript::Transcript;
 use super::super::transcript::follow::Follow;
+use super::super::transcript::{Transcript, newest_of};
 use crate::model::{Event, EventKind};
 use std::collections::HashSet;
 use std::fs;
@@ -59,7 +59,7 @@ impl Place {
     /// What is new in the file. It is looked for if it has not been found yet.
     pub(in crate::gemini) fn poll(&mut self) -> Vec<Event<'static>> {
         if self.follow.is_none() {
-            let found = self.id.as_deref().and_then(|id| find(&self.gemini, id));
+            let found = self.id.as_deref().and_then(|id| newest_of(&self.gemini, id));
             self.follow = found.map(Follow::new);
         }
         let mut events = self.follow.as_mut().map(Follow::poll_all).unwrap_or_default();
@@ -71,19 +71,4 @@ impl Place {
         });
         events
     }
-}
-
-/// The newest file whose name bears the beginning of an id: the CLI names files so.
-pub(in crate::gemini) fn find(gemini: &Path, id: &str) -> Option<PathBuf> {
-    let short: String = id.chars().take(8).collect();
-    let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
-    let projects = fs::read_dir(gemini.join("tmp")).ok()?.flatten();
-    let chats = projects.filter_map(|project| fs::read_dir(project.path().join("chats")).ok());
-    let files = chats.flatten().flatten().filter(|file| {
-        let name = file.file_name();
-        let name = name.to_string_lossy();
-        name.starts_with("session-") && ends.iter().any(|end| name.ends_with(end))
-    });
-    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
-    files.map(|file| file.path()).max_by_key(modified)
 }

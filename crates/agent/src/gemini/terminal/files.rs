@@ -1,9 +1,8 @@
 //! The session file of a live agent: found by its id or by what was said, and read as it is written.
 
-use super::super::stream::place;
 use super::super::transcript::follow::Follow;
 use super::super::transcript::store::project_hash;
-use super::super::transcript::{Transcript, text};
+use super::super::transcript::{Transcript, newest_of, text};
 use crate::model::{Event, EventKind, Role};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::HashSet;
@@ -64,7 +63,7 @@ impl Files {
 
     /// Goes on with what is there of a session whose id is known, where its file is found.
     pub(super) fn resume_known(&mut self) {
-        if let Some(file) = self.id.as_deref().and_then(|id| place::find(&self.gemini, id)) {
+        if let Some(file) = self.id.as_deref().and_then(|id| newest_of(&self.gemini, id)) {
             self.resume(&file);
         }
     }
@@ -109,7 +108,7 @@ impl Files {
     pub(super) fn look(&mut self, said: &[String]) -> Vec<Event<'static>> {
         if self.follow.is_none() {
             let found = match &self.id {
-                Some(id) => place::find(&self.gemini, id),
+                Some(id) => newest_of(&self.gemini, id),
                 None => self.by_words(said),
             };
             self.follow = found.map(Follow::new);

@@ -8,12 +8,13 @@ use super::listens::Listens;
 use super::live::{Live, Orders};
 use super::order::{Kind, Order};
 use super::resumed::Resumed;
+use crate::deadline;
 use crate::model::{Event, Failure, SessionStatus, Source};
 use crate::terminal::{Emulator, Ended, Gone, News, Pane, Told, Watch};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// How many events may wait for a reader. When there are more, the terminal is read no further until there is room.
 const WAITING: usize = 1024;
@@ -157,11 +158,11 @@ impl Work {
         let drawn = self.drawing.map(|(first, last)| (first + DRAWING).min(last + DRAWN));
         tokio::select! {
             news = self.watch.next() => Woke::News(Box::new(news)),
-            () = at(drawn) => Woke::Drawn,
-            () = at(self.settles) => Woke::Settled,
+            () = deadline::until(drawn) => Woke::Drawn,
+            () = deadline::until(self.settles) => Woke::Settled,
             () = self.files.changed() => Woke::Written,
             order = self.orders.recv(), if orders && !self.orders.is_closed() => Woke::Order(order),
-            () = at(until) => Woke::Late,
+            () = deadline::until(until) => Woke::Late,
         }
     }
 
@@ -368,12 +369,5 @@ impl Work {
         self.fusion.ended(why, &mut out);
         self.say(out).await;
         self.over = true;
-    }
-}
-
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
     }
 }

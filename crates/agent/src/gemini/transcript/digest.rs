@@ -5,6 +5,7 @@ use super::document::{self, Field};
 use super::entry::Entry;
 use super::history::Item;
 use super::replay::Replay;
+use super::seen::hash;
 use super::short::{MARK, Short};
 use super::translate::{string, time, usage};
 use super::whole::{Format, text};
@@ -14,7 +15,6 @@ use crate::model::{Role, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead};
 
 /// Tokens are added up by quarters of an hour, so that days can be told apart in every time zone.
@@ -280,12 +280,6 @@ fn in_parts<'a>(entry: &Entry<'a, Glance<'a>>) -> Vec<Called> {
 
 fn claude_name(name: Json<'_>, display: Option<&str>) -> String {
     string(name).map(|name| tools::claude_name(name, display).into_owned()).unwrap_or_default()
-}
-
-fn hash(text: impl AsRef<str>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.as_ref().hash(&mut hasher);
-    hasher.finish()
 }
 
 /// As much of a person's words as a title can need. Nobody reads more of it, and a prompt may be a whole file.

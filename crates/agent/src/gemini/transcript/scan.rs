@@ -57,6 +57,21 @@ pub(super) fn scan(gemini: &Path) -> (Vec<File>, Vec<Problem>) {
     (scan.files, scan.problems)
 }
 
+/// The newest file whose name bears the beginning of an id: the CLI names files so.
+pub(in crate::gemini) fn newest_of(gemini: &Path, id: &str) -> Option<PathBuf> {
+    let short: String = id.chars().take(8).collect();
+    let ends = [format!("-{short}.jsonl"), format!("-{short}.json")];
+    let projects = fs::read_dir(gemini.join("tmp")).ok()?.flatten();
+    let chats = projects.filter_map(|project| fs::read_dir(project.path().join("chats")).ok());
+    let files = chats.flatten().flatten().filter(|file| {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("session-") && ends.iter().any(|end| name.ends_with(end))
+    });
+    let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    files.map(|file| file.path()).max_by_key(modified)
+}
+
 #[derive(Default)]
 struct Scan {
     root: PathBuf,

@@ -6,8 +6,9 @@ use super::super::super::connection::Connection;
 use super::super::super::dialect::Done;
 use super::super::super::stop::{End, why};
 use super::super::super::wrong;
-use super::super::{Pending, Then, after};
+use super::super::{Pending, Then};
 use super::Live;
+use crate::deadline::after;
 use crate::model::{
     Event, EventKind, Failure, Level, Message, Outcome, Phase, Role, Scope, SessionStatus, Source,
     StopReason, Text, Usage,

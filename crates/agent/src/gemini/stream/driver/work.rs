@@ -9,6 +9,7 @@ use super::super::place::Place;
 use super::super::whole::turn_ended;
 use super::super::{Fusion, Translator};
 use super::Outcome;
+use crate::deadline::{after, until};
 use crate::model::{
     Event, EventKind, Level, Message, Role, Scope, Source, StopReason, Text, Usage,
 };
@@ -28,8 +29,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const HELD: Duration = Duration::from_millis(300);
 /// How long the CLI may live when its output is closed.
 const CLOSED: Duration = Duration::from_secs(10);
-/// A run without an end.
-const FOREVER: Duration = Duration::from_hours(24 * 365);
 
 pub(super) struct Work {
     pub(super) child: Child,
@@ -90,17 +89,14 @@ impl Work {
         let mut open = true;
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let over = after(self.timeout.unwrap_or(FOREVER));
+        let over = after(self.timeout.unwrap_or(Duration::MAX));
         // When what was asked for must have happened.
         let mut deadline = None;
         while open || read.status.is_none() {
             // A CLI that prints without end must not keep anybody from looking at the clock; one that has ended cannot,
             // and all that it has printed is read.
-            let due = match deadline {
-                _ if read.stopped.is_none() => Some(over),
-                Some(Deadline::At(time)) => Some(time),
-                _ => None,
-            };
+            let moment = deadline.and_then(Deadline::moment);
+            let due = if read.stopped.is_none() { Some(over) } else { moment };
             let is_late = read.status.is_none() && due.is_some_and(|time| time <= Instant::now());
             let woke = tokio::select! {
                 biased;
@@ -110,7 +106,7 @@ impl Work {
                 }
                 line = lines.next(), if open && !is_late => Woke::Line(line.unwrap_or_default()),
                 status = self.child.wait(), if read.status.is_none() => Woke::Exited(status.ok()),
-                () = until(deadline) => Woke::Deadline,
+                () = until(moment) => Woke::Deadline,
                 () = sleep_until(over), if read.stopped.is_none() => {
                     Woke::Stop(StopReason::Timeout)
                 }
@@ -298,15 +294,12 @@ enum Deadline {
     Killed,
 }
 
-/// The point in time so much later, or as much later as anybody can wait.
-fn after(time: Duration) -> Instant {
-    Instant::now() + time.min(FOREVER)
-}
-
-async fn until(deadline: Option<Deadline>) {
-    match deadline {
-        Some(Deadline::At(time)) => sleep_until(time).await,
-        _ => std::future::pending().await,
+impl Deadline {
+    fn moment(self) -> Option<Instant> {
+        match self {
+            Self::At(moment) => Some(moment),
+            Self::Killed => None,
+        }
     }
 }
 
