@@ -135,6 +135,7 @@ impl Beside for SessionFile {
     fn end(&mut self, done: Done, out: &mut Vec<Event<'static>>) {
         // Where no file is looked at, nothing can be concluded from it.
         let Some(place) = &self.place else { return };
+        place.put_stub_away();
         let followed = place.path().is_some();
         let done = match done {
             Done::Succeeded => FileDone::Succeeded,
@@ -184,7 +185,7 @@ mod tests {
         let chats = home.path().join("tmp/shop/chats");
         fs::create_dir_all(&chats).unwrap();
         let mut session = SessionFile::new(Some(home.path()), None, "0123456789abcdef");
-        session.begin();
+        session.begin(&mut Vec::new());
         let lines = [
             r#"{"sessionId":"0123456789abcdef","projectHash":"p","startTime":"2999-01-01T00:00:00Z"}"#,
             r#"{"id":"1","timestamp":"2999-01-01T00:00:00Z","type":"gemini","content":"","toolCalls":[{"id":"read_file-1","name":"read_file","args":{"file_path":"x"},"status":"error","resultDisplay":"File not found"}]}"#,

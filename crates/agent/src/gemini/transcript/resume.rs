@@ -120,22 +120,12 @@ impl Guard {
     /// Moves the stubs that a resume has left out of the CLI's sight, to the copy. Gives where they were.
     pub fn move_stubs(&self) -> io::Result<Vec<PathBuf>> {
         let mut moved = Vec::new();
-        for stub in self.stubs() {
+        for stub in stubs_beside(&self.file) {
             copy_to(&stub, &self.aside)?;
             fs::remove_file(&stub)?;
             moved.push(stub);
         }
         Ok(moved)
-    }
-
-    /// Files with the same short id in which nobody says anything.
-    fn stubs(&self) -> Vec<PathBuf> {
-        let (Some(own), Some(chats)) = (short_id(&self.file), self.file.parent()) else {
-            return Vec::new();
-        };
-        let files = fs::read_dir(chats).into_iter().flatten().flatten().map(|entry| entry.path());
-        let same = files.filter(|path| *path != self.file && short_id(path) == Some(own));
-        same.filter(|path| is_stub(path)).collect()
     }
 
     /// Looks for every message that was there before, in its order. What is missing is named.
@@ -175,6 +165,16 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+/// Files with the same short id as this one in which nobody says anything.
+pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
+    let (Some(own), Some(chats)) = (short_id(file), file.parent()) else {
+        return Vec::new();
+    };
+    let files = fs::read_dir(chats).into_iter().flatten().flatten().map(|entry| entry.path());
+    let same = files.filter(|path| path != file && short_id(path) == Some(own));
+    same.filter(|path| is_stub(path)).collect()
 }
 
 /// True for a file of the new format in which nobody says anything.
