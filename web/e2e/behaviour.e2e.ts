@@ -104,6 +104,57 @@ describe("streaming", () => {
     await page.getByText("news 3").waitFor();
   });
 
+  test("a reader at the end stays there where the list itself moves the place", async () => {
+    it = await stage(browser, long);
+    const { page, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 119").waitFor();
+    // As the list does it when rows above turn out to be lower than it thought, and the last one higher.
+    const toEnd = await page.locator(".rows").evaluate(async (rows) => {
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const content = rows.firstElementChild as HTMLElement;
+      for (let round = 1; round < 4; round += 1) {
+        content.style.height = `${content.offsetHeight + 120}px`;
+        rows.scrollTop -= 80;
+        await frame();
+        await frame();
+      }
+      return rows.scrollHeight - rows.clientHeight - rows.scrollTop;
+    });
+    expect(toEnd).toBeLessThan(2);
+    expect(await page.locator(".new-pill").count()).toBe(0);
+  });
+
+  test("a reader can leave the end while it grows, and is brought back when they speak", async () => {
+    it = await stage(browser, long);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 119").waitFor();
+    player.change("s1", { status: "working" });
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "go on" });
+    let line = 0;
+    const stream = setInterval(() => {
+      line += 1;
+      player.emit("s1", grew(`line ${line}\n\n`));
+    }, 15);
+    try {
+      await page.getByText("line 20", { exact: true }).waitFor();
+      await page.locator(".rows").hover();
+      await until("the reader is let go", async () => {
+        await page.mouse.wheel(0, -400);
+        return page.locator(".new-pill").isVisible();
+      });
+    } finally {
+      clearInterval(stream);
+    }
+    expect(await page.locator(".new-pill").isVisible()).toBe(true);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("and now this");
+    await page.getByRole("button", { name: "Queue" }).click();
+    player.change("s1", { queue: [{ id: "k1", text: "and now this", by: "Ada's phone" }] });
+    await page.getByRole("region", { name: "Queue" }).getByText("and now this").waitFor();
+    await page.locator(".new-pill").waitFor({ state: "detached" });
+  });
+
   test("a place that was found is brought to the screen, however far back it is", async () => {
     it = await stage(browser, (player) => long(player, 900));
     const { page, player, address } = it;

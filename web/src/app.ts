@@ -109,8 +109,12 @@ const OUTBOX = "pollux.outbox";
 export const outbox = new Store<readonly Letter[]>(read<readonly Letter[]>(OUTBOX, []));
 outbox.watch(() => write(OUTBOX, outbox.value.length > 0 ? outbox.value : undefined));
 
+/** The session in which somebody has just spoken here. */
+export const spoken = new Store<{ sessionId: string } | undefined>(undefined);
+
 /** A prompt: at once where there is a connection, else into the outbox. */
 export function prompt(sessionId: string, text: string, images: readonly string[] = []): void {
+  spoken.set({ sessionId });
   if (connection.connected) {
     send(sessionId, asPrompt(text, images), { text });
     return;

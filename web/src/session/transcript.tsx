@@ -1,19 +1,18 @@
 // The transcript: a virtual list that opens at its end, pages upward, and follows only a reader who is at the end.
 
 import { ArrowDown } from "lucide";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Message, Summary } from "../api/types";
-import { dispatch, older } from "../app";
+import { older } from "../app";
 import type { Opened } from "../state/model";
 import { type Row, rowsOf, type Tool } from "../state/rows";
 import { Icon } from "../ui/icon";
 import { List, type ListHandle } from "../ui/list";
+import { useFollowing } from "./follow";
 import { RowView } from "./row";
 import { ToolSheet } from "./tool";
 import { Outbox, Waiting } from "./waiting";
 
-/** So near to the end is at the end, in pixels. */
-const NEAR = 48;
 /** So near to the beginning, older messages are asked for. */
 const FAR = 1200;
 
@@ -102,53 +101,6 @@ function belongs(row: Row, { id, content }: Message): boolean {
   return (
     typeof content !== "string" && content.some((block) => block.type === "tool_use" && block.id === call)
   );
-}
-
-/** Keeps a reader who is at the end at the end, whatever grows; whoever scrolls up is left in peace. */
-function useFollowing(frame: { current: HTMLDivElement | null }, id: string) {
-  const [following, setFollowing] = useState(true);
-  const follows = useRef(true);
-  const follow = (now: boolean) => {
-    follows.current = now;
-    setFollowing(now);
-  };
-  useLayoutEffect(() => {
-    const scroller = frame.current?.querySelector(".rows");
-    const content = scroller?.firstElementChild;
-    if (!scroller || !content) return;
-    const pin = () => {
-      if (follows.current) scroller.scrollTop = scroller.scrollHeight;
-    };
-    let last = scroller.scrollTop;
-    let height = scroller.scrollHeight;
-    const onScroll = () => {
-      const toEnd = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
-      // Only a reader goes up. What grows below does not move the place, and what goes above is no reader.
-      const shrank = scroller.scrollHeight < height;
-      if (shrank) pin();
-      else if (scroller.scrollTop < last - 1 && toEnd >= NEAR) follow(false);
-      else if (toEnd < NEAR) follow(true);
-      last = scroller.scrollTop;
-      height = scroller.scrollHeight;
-    };
-    const watcher = new ResizeObserver(pin);
-    watcher.observe(content);
-    watcher.observe(scroller);
-    scroller.addEventListener("scroll", onScroll, { passive: true });
-    pin();
-    return () => {
-      watcher.disconnect();
-      scroller.removeEventListener("scroll", onScroll);
-    };
-  }, [frame]);
-  useLayoutEffect(() => {
-    const scroller = frame.current?.querySelector(".rows");
-    if (scroller && following) scroller.scrollTop = scroller.scrollHeight;
-  }, [frame, following]);
-  useEffect(() => {
-    if (following) dispatch({ type: "trim", sessionId: id });
-  });
-  return [following, follow] as const;
 }
 
 /** How many rows came since the reader left the end. */
