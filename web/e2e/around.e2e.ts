@@ -214,3 +214,68 @@ describe.each([
     );
   });
 });
+
+test("a wide terminal on a phone: letters that can be read, the cursor in view, the whole width when it is asked for", async () => {
+  const rows = Array.from({ length: 40 }, (_, row) => ({
+    row,
+    runs: [{ text: `row ${row} `.padEnd(120, "·") }],
+  }));
+  const picture = (cursor: [number, number], whole = true): Picture => ({
+    session_id: "s1",
+    whole,
+    columns: 120,
+    rows: 40,
+    cursor,
+    title: "Gemini - shop",
+    lines: whole ? rows : [],
+  });
+  it = await stage(browser, (player) => {
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+    player.onScreen = () => player.show(picture([30, 4]));
+  });
+  const { page, player, address, context } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  await page.locator(".xterm-rows").getByText("row 30").waitFor();
+  const frame = page.locator(".screen-frame");
+  const place = () =>
+    frame.evaluate(({ scrollLeft, scrollTop, scrollWidth, clientWidth }) => ({
+      scrollLeft,
+      scrollTop,
+      wide: scrollWidth > clientWidth,
+    }));
+  const letters = () =>
+    page.locator(".xterm-rows").evaluate((element) => Number.parseFloat(getComputedStyle(element).fontSize));
+  await until("letters can be read", async () => (await letters()) === 10);
+  // All forty rows fit.
+  await until("it stands at its beginning", async () => (await place()).scrollTop === 0);
+  expect(await place()).toMatchObject({ scrollLeft: 0, wide: true });
+  await shot(page, "phone-light-screen-wide");
+  player.show(picture([39, 110], false));
+  await until("the cursor is in view", async () => (await place()).scrollLeft > 200);
+  player.show(picture([39, 2], false));
+  await until("the beginning of the line is in view", async () => (await place()).scrollLeft === 0);
+  // A finger moves it, and who has moved it away from the cursor is left in peace.
+  const cdp = await context.newCDPSession(page);
+  const finger = (
+    type: "touchStart" | "touchMove" | "touchEnd",
+    ...touchPoints: { x: number; y: number }[]
+  ) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints });
+  await finger("touchStart", { x: 350, y: 300 });
+  for (let x = 340; x >= 80; x -= 20) await finger("touchMove", { x, y: 300 });
+  await finger("touchEnd");
+  await until("a finger moves it", async () => (await place()).scrollLeft > 150);
+  const { scrollLeft } = await place();
+  player.show({ ...picture([38, 3], false), lines: [{ row: 20, runs: [{ text: "news" }] }] });
+  await page.locator(".xterm-rows").getByText("news").waitFor();
+  expect((await place()).scrollLeft).toBeGreaterThanOrEqual(scrollLeft);
+  await page.getByRole("button", { name: "Show the whole width" }).click();
+  await until("all of it is there", async () => !(await place()).wide);
+  await shot(page, "phone-light-screen-whole");
+  // What was chosen stays chosen.
+  await page.getByRole("tab", { name: "Talk" }).click();
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  await page.getByRole("button", { name: "Show larger letters" }).click();
+  await until("letters can be read again", async () => (await letters()) === 10);
+  expect(player.heard.filter((frame) => frame.type === "command")).toEqual([]);
+});

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClientFrame, Event } from "../src/api/types";
-import { answerable, launch, shot } from "./browser";
+import { answerable, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
 import { type Stage, stage, until } from "./stage";
@@ -442,6 +442,43 @@ describe("composer", () => {
     player.change("s1", { status: "idle", queue: [] });
     await until("the third was sent", () => commands(player).at(-1)?.command.type === "prompt");
     expect(commands(player).at(-1)?.command).toEqual({ type: "prompt", text: "third" });
+  });
+
+  /** What is left free at the sides, in pixels. */
+  const EDGE = 10;
+
+  test.each([320, 360, 390])("everything under the prompt is whole at %i pixels", async (width) => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      it = await stage(browser, quiet, { ...PHONE, viewport: { width, height: 700 }, colorScheme });
+      const { page, player, address } = it;
+      const mode = { mode: "yolo" as const, mode_until: new Date(Date.now() + 3_500_000).toISOString() };
+      player.change("s1", { status: "working", model: "gemini-2.5-flash-lite", ...mode });
+      await page.goto(`${address}/#/s/s1`);
+      await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+      await shot(page, `composer-${width}-${colorScheme}-busy`);
+      await page.getByRole("textbox", { name: "Prompt" }).fill("One more thing");
+      await page.getByRole("button", { name: "Stop and send" }).waitFor();
+      await shot(page, `composer-${width}-${colorScheme}-queue`);
+      const boxes = await page.locator(".composer-row").evaluate((row) =>
+        [...row.querySelectorAll("button, label")].map((button) => {
+          const { left, right, width, height } = button.getBoundingClientRect();
+          return { left, right, width, height, cut: button.scrollWidth > button.clientWidth + 1 };
+        }),
+      );
+      expect(boxes).toHaveLength(5);
+      for (const [index, { left, height, cut, ...box }] of boxes.entries()) {
+        expect(cut).toBe(false);
+        expect(Math.min(box.width, height)).toBeGreaterThanOrEqual(36);
+        expect(left).toBeGreaterThanOrEqual(boxes[index - 1]?.right ?? 0);
+        expect(box.right).toBeLessThanOrEqual(width - EDGE);
+      }
+      // Their words are not to be seen, and still there to be heard.
+      await page.getByRole("button", { name: "Model 2.5-flash-lite" }).waitFor();
+      await page.getByRole("button", { name: /^Mode Yolo/ }).waitFor();
+      expect(it.faults).toEqual([]);
+      await it.end();
+    }
+    it = undefined;
   });
 
   test("a draft is kept for each session, through a reload", async () => {

@@ -2,7 +2,7 @@ import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Run } from "../src/api/types";
-import { draw, paint, presses, type Screen, textOf } from "../src/state/screen";
+import { brought, draw, paint, presses, type Screen, seen, textOf } from "../src/state/screen";
 
 const line = (row: number, text: string) => ({ row, runs: [{ text }] });
 const first = {
@@ -126,5 +126,22 @@ describe("what is typed", () => {
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe("a window over a screen", () => {
+  const window = { left: 0, top: 100, width: 300, height: 200 };
+  const spot = (left: number, top: number) => ({ left, top, width: 20, height: 30 });
+  test.each([
+    ["stands where it is while the spot is seen", spot(100, 150), { left: 0, top: 100 }],
+    ["goes to the right no further than it must", spot(400, 150), { left: 120, top: 100 }],
+    ["goes down no further than it must", spot(0, 400), { left: 0, top: 230 }],
+    ["goes up to the spot", spot(0, 40), { left: 0, top: 40 }],
+  ])("%s", (_, at, where) => expect(brought(window, at)).toEqual(where));
+
+  test("shows a spot, or does not", () => {
+    expect(seen(window, spot(10, 299))).toBe(true);
+    expect(seen(window, spot(10, 300))).toBe(false);
+    expect(seen(window, spot(300, 150))).toBe(false);
   });
 });

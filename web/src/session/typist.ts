@@ -16,8 +16,8 @@ export class Typist {
     for (const press of more) {
       const last = this.#waiting.at(-1);
       // What was typed while others were on their way goes with one.
-      if (last && "text" in last && "text" in press)
-        this.#waiting[this.#waiting.length - 1] = { text: last.text + press.text };
+      if (last && "text" in last && !("keys" in last) && "text" in press)
+        this.#waiting[this.#waiting.length - 1] = { ...press, text: last.text + press.text };
       else this.#waiting.push(press);
     }
     this.#next();

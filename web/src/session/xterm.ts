@@ -3,7 +3,11 @@
 
 import "@xterm/xterm/css/xterm.css";
 import { Terminal } from "@xterm/xterm";
-import { paint, type Screen } from "../state/screen";
+import { type Box, paint, type Screen } from "../state/screen";
+
+/** Around the cursor so many columns and rows belong to what is looked at: what was just typed, and the foot of its box. */
+const COLUMNS = 3;
+const ROWS = 4;
 
 const THEME = {
   background: "#0b0d11",
@@ -34,22 +38,19 @@ export type View = {
   show: (screen: Screen) => void;
   /** Letters of this many pixels. */
   size: (pixels: number) => void;
+  /** Where a row and a column are drawn, in an element that can be scrolled. */
+  spot: (at: readonly [number, number], within: Element) => Box | undefined;
   end: () => void;
 };
 
 /** A terminal in this place. What is typed into it is told, where somebody wants to hear it. */
-export function mount(
-  place: HTMLElement,
-  pixels: number,
-  onTyped: ((typed: string) => void) | undefined,
-): View {
+export function mount(place: HTMLElement, onTyped: ((typed: string) => void) | undefined): View {
   const undress = dress();
   const terminal = new Terminal({
     allowProposedApi: false,
     cursorInactiveStyle: "block",
     disableStdin: onTyped === undefined,
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
-    fontSize: pixels,
     lineHeight: 1.2,
     scrollback: 0,
     theme: THEME,
@@ -66,6 +67,18 @@ export function mount(
     },
     size: (pixels) => {
       terminal.options.fontSize = pixels;
+    },
+    spot: ([row, column], within) => {
+      const drawn = place.querySelector(".xterm-screen")?.getBoundingClientRect();
+      if (!drawn) return undefined;
+      const from = within.getBoundingClientRect();
+      const [width, height] = [drawn.width / terminal.cols, drawn.height / terminal.rows];
+      return {
+        left: drawn.left - from.left + within.scrollLeft + column * width,
+        top: drawn.top - from.top + within.scrollTop + row * height,
+        width: COLUMNS * width,
+        height: ROWS * height,
+      };
     },
     end: () => {
       terminal.dispose();

@@ -67,8 +67,30 @@ function colour(of: string | undefined, from: 30 | 40): string[] {
   return named === undefined ? [] : [String(named < 8 ? from + named : from + 52 + named)];
 }
 
-/** What is sent for keys: a text that is typed, or keys by their names. */
-export type Press = { text: string } | { keys: readonly string[] };
+/** A part of something that is larger, in pixels. */
+export type Box = { left: number; top: number; width: number; height: number };
+
+/** Where a window over a screen stands in which a spot of it is seen: as near to the beginning of the lines as can be, and
+ * no further up or down than it must be. */
+export function brought(window: Box, spot: Box): { left: number; top: number } {
+  const lowest = spot.top + spot.height - window.height;
+  return {
+    left: Math.max(0, spot.left + spot.width - window.width),
+    top: Math.max(0, Math.min(spot.top, Math.max(window.top, lowest))),
+  };
+}
+
+/** Whether the first corner of a spot is seen in a window. */
+export function seen(window: Box, { left, top }: Box): boolean {
+  const across = left >= window.left && left < window.left + window.width;
+  return across && top >= window.top && top < window.top + window.height;
+}
+
+/** What is sent for keys: a text that is typed, keys by their names, or a text and then keys. */
+export type Press =
+  | { text: string }
+  | { keys: readonly string[] }
+  | { text: string; keys: readonly string[] };
 
 const KEYS: Readonly<Record<string, string>> = {
   "\r": "Enter",
