@@ -99,8 +99,9 @@ export function NeedBar({ here }: { here?: string | undefined }) {
 
 /** Somebody who writes is not to be interrupted by a sheet. */
 function typing(): boolean {
-  const { activeElement } = document;
-  return activeElement instanceof HTMLTextAreaElement && activeElement.value !== "";
+  const { activeElement: at } = document;
+  if (at instanceof HTMLTextAreaElement) return at.value !== "" || at.matches(".xterm-helper-textarea");
+  return at instanceof HTMLInputElement && at.matches(".keys input, [type=search]") && at.value !== "";
 }
 
 type Place = { index: number; of: number; go: (index: number) => void };

@@ -42,15 +42,20 @@ const KNOWN: Readonly<Record<string, Known>> = {
   write_todos: TODO,
 };
 
+/** A tool may be called `constructor`. */
+function known(name: string): Known | undefined {
+  return Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
+}
+
 export function classOf(name: string): ToolClass {
-  return KNOWN[name]?.klass ?? "other";
+  return known(name)?.klass ?? "other";
 }
 
 export function verbOf(name: string, status: Status | undefined, denied = false): string {
   if (status === "cancelled") return denied ? "Denied" : "Stopped";
   const running = status === undefined;
-  const known = KNOWN[name];
-  if (known) return running ? known.doing : known.verb;
+  const own = known(name);
+  if (own) return running ? own.doing : own.verb;
   return running ? `Calling ${plain(name)}` : plain(name);
 }
 
