@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::daemon::instance::Place;
 use crate::trouble::Trouble;
 use anyhow::Context;
+use pollux_agent::model::SessionStatus;
 use pollux_agent::session::{Command, Reply};
 use reqwest::{Method, Response};
 use serde::Serialize;
@@ -123,6 +124,14 @@ impl Client {
             });
         }
         self.get(&format!("/api/v1/sessions/{}", escaped(wanted))).await
+    }
+
+    /// The session with an id, of the daemon or of the agent, if it is driven now.
+    pub async fn driven(&self, id: &str) -> Option<Summary> {
+        let summary = self.session(id).await.ok()?;
+        let lives = summary.driver.is_some() && summary.status != SessionStatus::Exited;
+        let whole = summary.id == id || summary.agent_id.as_deref() == Some(id);
+        (lives && whole).then_some(summary)
     }
 
     /// Begins a session.

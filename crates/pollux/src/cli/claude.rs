@@ -7,11 +7,13 @@ mod flags;
 mod open;
 mod servers;
 mod session;
+mod settings;
 mod setup;
 mod told;
 
 use crate::config::Config;
 use crate::report;
+use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use pollux_agent::claude::control::{self, Ask, Line, Start, User};
@@ -154,13 +156,16 @@ async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
         let failure = Failure::new(Phase::Start, "no_counterpart", why);
         return not_opened(id.as_deref(), &failure);
     }
+    for name in open::ignored(&start) {
+        report::warn(&format!("`{name}` of the first request is not known and changes nothing"));
+    }
     let opened = match open::open(setup, &start, config, &desk).await {
         Ok(Ok(opened)) => opened,
         Ok(Err(failure)) => return not_opened(id.as_deref(), &failure),
         Err(error) => {
-            let why = format!("{error:#}");
+            let hint = error.downcast_ref::<Trouble>().and_then(|trouble| trouble.hint.as_deref());
             if let Some(id) = &id {
-                desk::print(&[control::refused(id, &why)])?;
+                desk::print(&[control::refused(id, &with(&format!("{error:#}"), hint))])?;
             }
             return Err(error);
         }
@@ -177,11 +182,15 @@ async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
 
 fn not_opened(id: Option<&str>, failure: &Failure) -> anyhow::Result<ExitCode> {
     if let Some(id) = id {
-        let hint =
-            failure.hint.as_deref().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
-        desk::print(&[control::refused(id, &format!("{}{hint}", failure.message))])?;
+        let why = with(&failure.message, failure.hint.as_deref());
+        desk::print(&[control::refused(id, &why)])?;
     }
     failed(Format::Stream, failure)
+}
+
+/// What failed, and what to do about it, in one line.
+fn with(message: &str, hint: Option<&str>) -> String {
+    hint.map_or_else(|| message.to_owned(), |hint| format!("{message} (hint: {hint})"))
 }
 
 /// There is no session: how it ended is told all the same.

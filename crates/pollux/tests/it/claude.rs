@@ -54,6 +54,11 @@ pub(super) fn sdk() -> PathBuf {
     package("claude-sdk", "@anthropic-ai/claude-agent-sdk", SDK).unwrap().join("node_modules")
 }
 
+/// Where the programs of these tests are.
+fn here() -> PathBuf {
+    repository().join("crates/pollux/tests/it/claude")
+}
+
 /// The program under the name that makes it `claude`.
 pub(super) fn exe(place: &Place) -> PathBuf {
     let path = place.root().join("pollux-claude");
@@ -70,7 +75,7 @@ pub(super) fn drive(place: &Place, script: &str, plan: &Value) -> Heard {
     } else {
         place.rehearse(script, "node")
     };
-    let drive = repository().join("crates/pollux/tests/it/claude/drive.mjs");
+    let drive = here().join("drive.mjs");
     let sdk = sdk().join("@anthropic-ai/claude-agent-sdk/sdk.mjs");
     command.arg(drive).arg(sdk).arg(exe(place)).arg(plan.to_string());
     command.env("GEMINI_CLI_PATH", place.program());
@@ -80,8 +85,18 @@ pub(super) fn drive(place: &Place, script: &str, plan: &Value) -> Heard {
 #[test]
 fn a_program_of_thirty_lines_edits_a_file_after_its_callback_has_allowed_it() {
     let Some(place) = Place::newest() else { return };
-    let plan = json!({ "prompt": "edit the greeting", "decide": { "*": { "behavior": "allow" } } });
-    let heard = drive(&place, "edit", &plan);
+    let program = fs::read_to_string(here().join("thirty.mjs")).unwrap();
+    assert!(program.lines().count() <= 30);
+    // Where a program has its packages.
+    let own = place.root().join("program");
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("program.mjs"), program).unwrap();
+    std::os::unix::fs::symlink(sdk(), own.join("node_modules")).unwrap();
+    let mut command = place.rehearse("edit", "node");
+    command.arg(own.join("program.mjs")).arg(exe(&place));
+    let ran = command.env("GEMINI_CLI_PATH", place.program()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let heard = Heard::of(&ran);
     let asked = heard.at("asked");
     assert_eq!(asked.len(), 1, "{:#?}", heard.0);
     assert_eq!(asked[0]["name"], "Edit");

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 pub(super) struct Answers {
     asks: Asks,
     allow: Vec<Rule>,
+    ask: Vec<Rule>,
     deny: Vec<Rule>,
     desk: Desk,
     /// Questions that the caller was asked and has not answered yet.
@@ -75,6 +76,7 @@ impl Answers {
         Self {
             asks: setup.asks,
             allow: setup.allow.clone(),
+            ask: setup.ask.clone(),
             deny: setup.deny.clone(),
             desk,
             open: Vec::new(),
@@ -138,6 +140,7 @@ impl Answers {
             return Ok(Some(rejected(question, &of, None)));
         }
         let allows = |rule: &Rule| rule.allows(&of.tool, &of.input);
+        let must = must || self.ask.iter().any(|rule| rule.denies(&of.tool, &of.input));
         if !must && (self.allow.iter().any(allows) || self.goes_unasked(question)) {
             return Ok(Some(allowed(question)));
         }

@@ -112,11 +112,19 @@ pub(super) const FLAGS: &[Flag] = &[
             "resume",
             Maybe,
             Part,
-            "an id or the beginning of one; there is no picker without one",
+            "an id or the beginning of one; there is no picker without one. A session that the daemon drives now is refused: `--fork-session` copies it",
         ),
         'r',
     ),
-    short(flag("continue", Nothing, Same, "the latest session of this directory"), 'c'),
+    short(
+        flag(
+            "continue",
+            Nothing,
+            Same,
+            "the latest session of this directory, unless the daemon drives it now",
+        ),
+        'c',
+    ),
     flag("fork-session", Nothing, Same, "a copy of the session file under a new id"),
     flag(
         "session-id",
@@ -145,7 +153,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "settings",
         One,
         Part,
-        "JSON or a file: `model`, `env`, `permissions.allow`, `.deny`, `.defaultMode`, `.additionalDirectories`; the rest is named on stderr",
+        "JSON or a file: `model`, `env`, `permissions.allow`, `.ask`, `.deny`, `.defaultMode`, `.disableBypassPermissionsMode`, `.additionalDirectories`; flags win; `hooks` and an enabled `sandbox` are refused; the rest is named on stderr",
     ),
     flag(
         "transcripts",
@@ -156,6 +164,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("agent-path", One, Same, "Pollux's own: the Gemini CLI to run"),
     flag("strict-mcp-config", Nothing, No, "the servers of Gemini's own settings stay"),
     flag("setting-sources", One, No, "Gemini's settings are read as ever"),
+    flag("project-config-root", One, No, "of Claude's own settings, which are not read"),
     flag("fallback-model", One, No, "the CLI has its own"),
     flag("betas", Many, No, "of Claude's API"),
     flag("max-thinking-tokens", One, No, "the CLI decides"),
@@ -182,6 +191,7 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag("no-session-persistence", Nothing, Refused, "the CLI always writes its session file"),
     flag("resume-session-at", One, Refused, "the CLI goes on at the end of a session only"),
+    flag("resume-drops-turn", One, Refused, "the CLI goes on at the end of a session only"),
     flag("tools", Many, Refused, "use `--disallowedTools`"),
     flag("agents", One, Refused, "the CLI has subagents of its own"),
     flag("agent", One, Refused, "the CLI has subagents of its own"),
@@ -189,6 +199,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("plugin-dir-no-mcp", Many, Refused, "Claude's plugins do not run in the CLI"),
     flag("sdk-url", One, Refused, "stdin and stdout are the only way"),
     flag("managed-settings", One, Refused, "rules of an administrator could not all be kept"),
+    flag("managed-settings-in-initialize", Nothing, Refused, "as above"),
     flag("permission-prompts", One, Refused, "use `--permission-prompt-tool stdio`"),
     flag("channels", Many, Refused, "of Claude's own servers"),
     flag("cloud", Maybe, Refused, "of Claude's own servers"),
@@ -203,7 +214,7 @@ pub(super) const REQUESTS: &[(&str, Does, &str)] = &[
     (
         "initialize",
         Part,
-        "models and commands are the CLI's; `agents`, `plugins`, `jsonSchema`, `toolAliases`, `planModeInstructions` are refused",
+        "models and commands are the CLI's; `agents`, `plugins`, `jsonSchema`, `toolAliases`, `planModeInstructions`, `managedSettings` are refused; `title`, `excludeDynamicSections`, `promptSuggestions`, `agentProgressSummaries`, `supportedDialogKinds`, `perTaskStopAffordance` have no effect; what is not known is named on stderr",
     ),
     ("interrupt", Same, "the turn ends as `error_during_execution`"),
     ("set_permission_mode", Part, "the modes of `--permission-mode`"),
@@ -230,6 +241,9 @@ pub(super) const REQUESTS: &[(&str, Does, &str)] = &[
     ("mcp_status", Part, "the servers that were given, without their tools"),
     ("list_models", Same, "what the CLI offers"),
     ("get_binary_version", Same, ""),
+    ("control_cancel_request", No, "a request is answered all the same"),
+    ("keep_alive", No, "a sign of life"),
+    ("update_environment_variables", No, "the agent runs already, with those that it began with"),
     ("anything else", Refused, "answered with an error that names it"),
 ];
 

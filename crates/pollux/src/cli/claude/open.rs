@@ -41,6 +41,11 @@ pub(super) struct Opened {
     _aside: Aside,
 }
 
+/// What the first request brings along that is not known, and so changes nothing.
+pub(super) fn ignored(start: &Start) -> impl Iterator<Item = &String> {
+    start.other.iter().filter(|name| !REFUSED.contains(&name.as_str()))
+}
+
 /// Why the first request cannot be met, if it cannot.
 pub(super) fn unknown(start: &Start) -> Option<String> {
     if let Some(name) = start.other.iter().find(|name| REFUSED.contains(&name.as_str())) {
@@ -92,7 +97,7 @@ pub(super) async fn open(
     let order = order.home(gemini.parent().unwrap_or(&gemini));
     let own = Config { gemini: gemini.clone(), ..config.clone() };
     let order = match &setup.resume {
-        Some(wanted) => order.resume(resumed(&setup, wanted, &own, &cli)?),
+        Some(wanted) => order.resume(resumed(&setup, wanted, &own, &cli).await?),
         None => order,
     };
     let live = match order.start().await {
@@ -131,24 +136,35 @@ fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemi
     if let Some(text) = setup.system.as_ref().or(start.system_prompt.as_ref()) {
         order = aside.system_prompt(order, text)?;
     }
-    let mut denied: Vec<Denied<'_>> = setup.deny.iter().map(denied).collect();
+    let rules = setup.deny.iter().map(|rule| policy(rule, Decision::Deny));
+    let asks = setup.ask.iter().map(|rule| policy(rule, Decision::Ask));
+    let mut denied: Vec<Denied<'_>> = rules.chain(asks).collect();
     // A hook that is called before a call is made has a say in all of them, not only in those that the CLI would ask about.
     let wanted = start.hooks.get("PreToolUse").is_some_and(|hooks| !hooks.is_empty());
     denied.extend(wanted.then_some(Denied { tool: "*", command: None, decision: Decision::Ask }));
     Ok(aside.policy(order, &denied)?)
 }
 
-fn denied(rule: &Rule) -> Denied<'_> {
+fn policy(rule: &Rule, decision: Decision) -> Denied<'_> {
     let command = match &rule.command {
         Some(Command::Begins(words) | Command::Is(words)) => Some(words.as_str()),
         None => None,
     };
-    Denied { tool: &rule.tool, command, decision: Decision::Deny }
+    Denied { tool: &rule.tool, command, decision }
 }
 
 /// The session to go on with, or a copy of it.
-fn resumed(setup: &Setup, wanted: &str, config: &Config, cli: &Cli) -> anyhow::Result<Resume> {
+async fn resumed(
+    setup: &Setup,
+    wanted: &str,
+    config: &Config,
+    cli: &Cli,
+) -> anyhow::Result<Resume> {
     let wanted = recall(wanted, config).unwrap_or_else(|| wanted.to_owned());
+    if !setup.fork {
+        let copy = "go on with a copy of it: `--fork-session`";
+        resume::free(&wanted, &config.cwd, config, Some(copy)).await?;
+    }
     let mut resume = resume::find(&wanted, &config.cwd, config, cli)?;
     if setup.fork {
         let copy = fork(&resume.file).map_err(|error| {

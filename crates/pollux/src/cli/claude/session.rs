@@ -4,7 +4,7 @@ use super::answers::Answers;
 use super::bridge::Bridge;
 use super::desk::{self, Desk};
 use super::open::Opened;
-use super::setup::{self, Asks};
+use super::setup::{self, Asks, Setup};
 use super::told::Told;
 use crate::client::Twin;
 use crate::report;
@@ -41,6 +41,7 @@ pub(super) struct Session {
     max_turns: Option<u64>,
     replay: bool,
     mode: Mode,
+    no_bypass: bool,
     /// The model that it began with, and the one that it has.
     models: (Option<String>, Option<String>),
     /// Requests that wait until the agent has another mode or model.
@@ -81,8 +82,8 @@ impl Session {
         let told = Told::new(&opened);
         let answers = Answers::new(&opened.setup, desk.clone(), opened.hooks.clone());
         let servers = opened.setup.servers.names().into_iter().map(str::to_owned).collect();
-        let (max_turns, replay, mode) =
-            (opened.setup.max_turns, opened.setup.replay, opened.setup.mode);
+        let source = if opened.setup.resume.is_some() { "resume" } else { "startup" };
+        let Setup { max_turns, replay, mode, no_bypass, .. } = opened.setup;
         Self {
             control: opened.live.control(),
             live: opened.live,
@@ -96,6 +97,7 @@ impl Session {
             max_turns,
             replay,
             mode,
+            no_bypass,
             models: (model.clone(), model),
             changes: Vec::new(),
             servers,
@@ -103,7 +105,7 @@ impl Session {
             hooks: opened.hooks,
             twin: opened.twin,
             ended: HashSet::new(),
-            source: if opened.setup.resume.is_some() { "resume" } else { "startup" },
+            source,
         }
     }
 
@@ -304,6 +306,9 @@ impl Session {
             Ok(mode) => mode,
             Err(why) => return answer_to(id, Err(why)),
         };
+        if self.no_bypass && mode == Mode::Yolo {
+            return answer_to(id, Err(setup::NO_BYPASS.to_owned()));
+        }
         if mode == self.mode {
             return answer_to(id, Ok(json!({ "mode": name })));
         }

@@ -6,7 +6,6 @@ use crate::trouble::Trouble;
 use clap::ArgMatches;
 use pollux_agent::claude::permission::Rule;
 use pollux_agent::model::Mode;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Names of Claude's own models.
@@ -44,7 +43,11 @@ pub(super) struct Setup {
     pub(super) asks: Asks,
     pub(super) model: Option<String>,
     pub(super) allow: Vec<Rule>,
+    /// What is asked about whatever the mode is, and whatever a rule allows.
+    pub(super) ask: Vec<Rule>,
     pub(super) deny: Vec<Rule>,
+    /// True where the mode that asks nobody may not be set.
+    pub(super) no_bypass: bool,
     /// The session to go on with: its id, or `latest`.
     pub(super) resume: Option<String>,
     pub(super) fork: bool,
@@ -110,7 +113,9 @@ impl Setup {
             asks,
             model: None,
             allow: rules(&given.many("allowedTools"))?,
+            ask: Vec::new(),
             deny: rules(&given.many("disallowedTools"))?,
+            no_bypass: false,
             resume: resume(&given)?,
             fork: given.is("fork-session"),
             session_id: given.one("session-id"),
@@ -136,10 +141,13 @@ impl Setup {
         if let Some(model) = given.one("model") {
             setup.set_model(&model);
         }
+        if setup.no_bypass && setup.mode == Mode::Yolo {
+            return Err(refused(NO_BYPASS.to_owned(), "give another mode, or change the settings"));
+        }
         Ok(setup)
     }
 
-    fn set_mode(&mut self, name: &str) -> anyhow::Result<()> {
+    pub(super) fn set_mode(&mut self, name: &str) -> anyhow::Result<()> {
         if name == "dontAsk" {
             (self.mode, self.mode_name, self.asks) = (Mode::Default, "dontAsk", Asks::Nobody);
             return Ok(());
@@ -149,65 +157,20 @@ impl Setup {
         Ok(())
     }
 
-    fn set_model(&mut self, name: &str) {
+    pub(super) fn set_model(&mut self, name: &str) {
         self.model = gemini_model(name).map(str::to_owned);
         if self.model.is_none() {
             self.notes
                 .push(format!("`{name}` is a model of Claude's: Gemini CLI uses its own default"));
         }
     }
-
-    /// The settings that mean something here.
-    fn settings(&mut self, given: &str) -> anyhow::Result<()> {
-        let text = json_or_file(given)?;
-        let wrong = |why: String| {
-            refused(format!("cannot read the settings: {why}"), "they are JSON, or a file of it")
-        };
-        let settings: Value =
-            serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let members = settings.as_object().ok_or_else(|| wrong("no object".to_owned()))?;
-        for (name, value) in members {
-            match name.as_str() {
-                "model" => value.as_str().into_iter().for_each(|model| self.set_model(model)),
-                "env" => {
-                    let all = value.as_object().into_iter().flatten();
-                    let all = all.filter_map(|(name, value)| {
-                        Some((name.clone(), value.as_str()?.to_owned()))
-                    });
-                    self.env.extend(all);
-                }
-                "permissions" => self.permissions(value)?,
-                "$schema" => {}
-                other => self.notes.push(format!("the setting `{other}` has no counterpart")),
-            }
-        }
-        Ok(())
-    }
-
-    fn permissions(&mut self, permissions: &Value) -> anyhow::Result<()> {
-        let list = |value: &Value| -> Vec<String> {
-            let all = value.as_array().into_iter().flatten();
-            all.filter_map(Value::as_str).map(str::to_owned).collect()
-        };
-        for (name, value) in permissions.as_object().into_iter().flatten() {
-            match name.as_str() {
-                "allow" => self.allow.extend(rules(&list(value))?),
-                "deny" => self.deny.extend(rules(&list(value))?),
-                "defaultMode" => self.set_mode(value.as_str().unwrap_or_default())?,
-                "additionalDirectories" => {
-                    self.include.extend(list(value).into_iter().map(PathBuf::from));
-                }
-                other => {
-                    self.notes
-                        .push(format!("the setting `permissions.{other}` has no counterpart"));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 const MODES: &str = "there are default, acceptEdits, plan, bypassPermissions and dontAsk";
+
+/// Why the mode that asks nobody cannot be set.
+pub(super) const NO_BYPASS: &str =
+    "the settings do not allow the mode `bypassPermissions` (`disableBypassPermissionsMode`)";
 
 /// A mode by Claude's name, or why there is none.
 pub(super) fn mode(name: &str) -> Result<Mode, String> {
@@ -262,7 +225,7 @@ fn format(given: Option<&str>, flag: &str) -> anyhow::Result<Format> {
     }
 }
 
-fn rules(lists: &[String]) -> anyhow::Result<Vec<Rule>> {
+pub(super) fn rules(lists: &[String]) -> anyhow::Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for list in lists {
         rules.extend(

@@ -3,6 +3,7 @@
 
 use super::refused;
 use crate::cli::sessions::catalog::Catalog;
+use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use pollux_agent::gemini::acp::Resume;
@@ -42,6 +43,26 @@ pub(in crate::cli) fn find(
     Ok(resume)
 }
 
+/// Refuses a session that the daemon drives now: two agents that write one file would destroy it. `more` is what else can be
+/// done about it.
+pub(in crate::cli) async fn free(
+    wanted: &str,
+    cwd: &Path,
+    config: &Config,
+    more: Option<&str>,
+) -> anyhow::Result<()> {
+    let Some(client) = Client::running(config).await? else { return Ok(()) };
+    let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
+    let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
+    let session = catalog.find(wanted)?;
+    let Some(live) = client.driven(&session.id).await else { return Ok(()) };
+    let message = format!("the daemon drives the session `{}` now", session.id);
+    let id = &live.id;
+    let mut hint = format!("talk to it: `pollux send {id}`; or end it first: `pollux stop {id}`");
+    hint.extend(more.into_iter().flat_map(|more| ["; or ", more]));
+    Err(refused("still_there", message, &hint))
+}
+
 /// A session that is gone on with headless.
 #[derive(Debug)]
 pub(in crate::cli) struct Kept {
@@ -57,6 +78,7 @@ impl Kept {
         config: &Config,
         cli: &Cli,
     ) -> anyhow::Result<Self> {
+        free(wanted, cwd, config, None).await?;
         let resume = find(wanted, cwd, config, cli)?;
         let guard = Guard::new(&resume.file, &resume.aside)?;
         if cli.at_least(CLASHES) {

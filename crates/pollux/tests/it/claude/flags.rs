@@ -2,7 +2,7 @@
 
 use super::exe;
 use crate::run::{Place, lines, pollux, program, stderr, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
 
@@ -71,6 +71,51 @@ fn the_model_is_told_what_the_flags_say() {
 }
 
 #[test]
+fn settings_are_taken_as_far_as_they_mean_something() {
+    let Some(place) = Place::newest() else { return };
+    let other = TempDir::new().unwrap();
+    let file = place.root().join("settings.json");
+    let settings = json!({
+        "$schema": "https://json.schemastore.org/claude-code-settings.json",
+        "model": "gemini-2.5-flash",
+        "env": { "MADE_BY": "the settings", "MADE_IN": 1969 },
+        "permissions": {
+            "allow": ["Bash(printenv:*)"],
+            "additionalDirectories": [other.path()],
+            "neverHeardOf": 1,
+        },
+        "cleanupPeriodDays": 3,
+    });
+    fs::write(&file, settings.to_string()).unwrap();
+    let script = "[[rule]]\nprompt = \"who\"\nreply = [{ call = \"run_shell_command\", args = { command = \"printenv MADE_BY MADE_IN\" } }]\n\
+        [[rule]]\ntool = \"run_shell_command\"\nresult = \"the settings\"\nreply = \"The settings did.\"\n\
+        [[rule]]\ntool = \"run_shell_command\"\nreply = \"Nobody knows.\"\n";
+    let mut command = place.rehearse_own(script, &exe(&place).display().to_string());
+    command.args(["-p", "who made it?", "--output-format", "json", "--settings"]).arg(&file);
+    let ran = command.env("GEMINI_CLI_PATH", place.program()).output().unwrap();
+    let object: Value = serde_json::from_str(&stdout(&ran)).unwrap();
+    assert_eq!(object["result"], "The settings did.", "{object:#}");
+    assert!(object["modelUsage"]["gemini-2.5-flash"].is_object(), "{object:#}");
+    let turns = place.turns();
+    assert!(turns[0].to_string().contains(other.path().to_str().unwrap()), "{:#}", turns[0]);
+    assert!(turns[1].to_string().contains("1969"), "{:#}", turns[1]);
+    for name in ["`permissions.neverHeardOf`", "`cleanupPeriodDays`"] {
+        let said = format!("the setting {name} has no counterpart");
+        assert!(stderr(&ran).contains(&said), "{said}: {}", stderr(&ran));
+    }
+    // What is to be asked about is asked about in every mode; here nobody is there to be asked.
+    for rules in [r#""ask":["Bash(touch:*)"]"#, r#""deny":["Bash(touch:*)"]"#] {
+        let settings =
+            format!(r#"{{"permissions":{{"defaultMode":"bypassPermissions",{rules}}}}}"#);
+        let ran = claude(&place, "approval", &["-p", "touch a file", "--settings", &settings]);
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        assert!(!place.work().join("approved.txt").exists(), "{rules}");
+    }
+}
+
+const NO_BYPASS: &str = r#"{"permissions":{"disableBypassPermissionsMode":"disable"}}"#;
+
+#[test]
 fn what_has_no_counterpart_is_refused_with_words() {
     let directory = TempDir::new().unwrap();
     let run = |args: &[&str]| {
@@ -87,6 +132,15 @@ fn what_has_no_counterpart_is_refused_with_words() {
             "of the type `ws`",
         ),
         (&["-p", "x", "--resume"], "needs an id"),
+        (&["-p", "x", "--settings", "/nowhere.json"], "could not read /nowhere.json"),
+        (&["-p", "x", "--settings", "{"], "cannot read the settings"),
+        (&["-p", "x", "--settings", r#"{"hooks":{"Stop":[]}}"#], "the setting `hooks`"),
+        (&["-p", "x", "--settings", r#"{"sandbox":{"enabled":true}}"#], "the setting `sandbox`"),
+        (&["-p", "x", "--settings", r#"{"permissions":{"deny":"Bash"}}"#], "is no list of words"),
+        (
+            &["-p", "x", "--dangerously-skip-permissions", "--settings", NO_BYPASS],
+            "do not allow the mode `bypassPermissions`",
+        ),
         (&["x"], "`pollux new` opens Gemini's own"),
         (&["-p", "x", "--no-such-flag"], "unexpected argument"),
     ] {
