@@ -64,7 +64,8 @@ enum Task {
     Record(record::Record),
     /// A session that is gone on with over and over, in every version, while other CLIs are started beside it
     Soak {
-        /// Kill the daemon instead, at random moments of real sessions; or workers of a team and the daemon, amid letters
+        /// Kill the daemon instead, at random moments of real sessions; or workers of a team and the daemon, amid letters; or
+        /// have an editor list, load and fork sessions
         #[arg(value_enum)]
         what: Option<soak::What>,
         /// How often; 200 times for the daemon, 200 letters for teams
@@ -111,6 +112,9 @@ fn run(task: Task) -> anyhow::Result<()> {
             soak::daemon(cycles.unwrap_or(200))
         }
         Task::Soak { what: Some(soak::What::Teams), cycles } => soak::teams(cycles.unwrap_or(200)),
+        Task::Soak { what: Some(soak::What::Editor), cycles } => {
+            soak::editor(cycles.unwrap_or(100))
+        }
         Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
         Task::Docs => docs::run(),
         Task::Types => types::run(),

@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: the test that goes on with a session, a hundred times instead of twice; `cargo xtask soak daemon`: the
 //! tests that kill the daemon, at two hundred moments instead of a dozen; `cargo xtask soak teams`: a storm of letters, two
-//! hundred instead of a dozen.
+//! hundred instead of a dozen; `cargo xtask soak editor`: sessions that an editor lists, loads and forks, a hundred times instead of
+//! twice.
 
 use crate::shell;
 
@@ -8,6 +9,14 @@ use crate::shell;
 pub(crate) enum What {
     Daemon,
     Teams,
+    Editor,
+}
+
+/// Sessions that an editor lists, loads, goes on with and forks through `pollux acp`.
+pub(crate) fn editor(cycles: usize) -> anyhow::Result<()> {
+    let test = "sessions_are_listed_loaded_resumed_forked_and_closed_and_none_is_lost";
+    let line = format!("cargo test --quiet --package pollux --test it {test} -- --nocapture");
+    shell::run_with(&line, &[("POLLUX_CYCLES", cycles.to_string().as_str())])
 }
 
 /// A storm of letters in which agents and the daemon are killed again and again.

@@ -1875,6 +1875,10 @@ status?: SessionStatus,
  */
 mode?: Mode, 
 /**
+ * The same in the agent's words, where it is a mode that we have no word for.
+ */
+mode_id?: string, 
+/**
  * The model that will be asked, in the agent's words.
  */
 model?: string, };

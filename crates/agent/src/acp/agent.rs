@@ -186,8 +186,14 @@ pub(super) enum What {
     Prompt(Prompt),
     Answer { question: String, choice: String, reason: Option<String> },
     Cancel,
-    Mode(Mode),
+    Mode(Wanted),
     Model(String),
+}
+
+/// A mode, in our words or in the agent's own.
+pub(super) enum Wanted {
+    Mode(Mode),
+    Id(String),
 }
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
@@ -346,7 +352,12 @@ impl Control {
 
     /// Changes what the agent may do without asking.
     pub async fn set_mode(&self, mode: Mode) -> Result<(), Failure> {
-        self.order(What::Mode(mode)).await
+        self.order(What::Mode(Wanted::Mode(mode))).await
+    }
+
+    /// The same in the agent's words: one of the modes that it offers, whether we have a word for it or not.
+    pub async fn set_mode_id(&self, id: impl Into<String>) -> Result<(), Failure> {
+        self.order(What::Mode(Wanted::Id(id.into()))).await
     }
 
     /// Changes the model, in the agent's words.

@@ -11,7 +11,7 @@ use super::terminals::Terminals;
 use super::wire::{Frame, Json, Params, RpcError, object, text};
 use super::wrong::{self, Ended};
 use crate::deadline::{after, until};
-use crate::model::{Event, EventKind, Failure, Level, Mode, Source};
+use crate::model::{Event, EventKind, Failure, Level, Source};
 use live::Live;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -77,7 +77,7 @@ enum Then {
     Signed(Reply<()>),
     Open { open: Open, reply: Reply<Ready> },
     Prompt(String),
-    Mode(String, Mode),
+    Mode(String, String),
     Model(String, String),
 }
 
@@ -247,8 +247,8 @@ impl Engine {
             }
             What::Cancel => live.cancel(&self.connection),
             What::Mode(mode) => {
-                let mode_id = live.mode_id(mode)?;
-                let params = json!({ "sessionId": id, "modeId": mode_id });
+                let mode = live.mode_id(&mode)?;
+                let params = json!({ "sessionId": id, "modeId": mode });
                 let pending = self.control(Step::Control, Then::Mode(id.to_owned(), mode));
                 self.request("session/set_mode", params, pending);
             }
@@ -350,7 +350,7 @@ impl Engine {
                     live.prompted(outcome.map(|json| json.unwrap_or(RawValue::NULL).to_owned()));
                 }
             }
-            Then::Mode(id, mode) => self.changed(&id, outcome.map(|_| live::mode_is(mode))),
+            Then::Mode(id, mode) => self.changed(&id, outcome.map(|_| live::mode_is(&mode))),
             Then::Model(id, model) => self.changed(&id, outcome.map(|_| live::model_is(model))),
         }
     }

@@ -10,7 +10,7 @@ mod history;
 mod told;
 
 use super::dialect::{Dialect, Said};
-use crate::model::{Block, Event, EventKind, Message, Mode, Source, Status, Usage};
+use crate::model::{Block, Event, EventKind, Message, Mode, SessionChange, Source, Status, Usage};
 use serde_json::{Value, json};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -62,6 +62,11 @@ impl Relay {
                 }
             }
             Some("tool_call" | "tool_call_update") => self.call(update),
+            Some("current_mode_update") => {
+                let mut update = update.clone();
+                answers::rename(&mut update["currentModeId"]);
+                vec![update]
+            }
             _ => vec![update.clone()],
         }
     }
@@ -115,7 +120,7 @@ impl Relay {
                 self.end(&id.to_str(), *status).into_iter().collect()
             }
             EventKind::SessionChanged(change) if event.derived == Some("session/set_mode") => {
-                change.mode.map(mode_is).into_iter().collect()
+                mode_of(change).into_iter().collect()
             }
             EventKind::MessageRecorded { message, .. } => self.recorded(message),
             EventKind::TurnEnded { .. } => self.close(),
@@ -204,6 +209,12 @@ fn begun(call: &Value, id: &str) -> Value {
 
 fn mode_is(mode: Mode) -> Value {
     json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode.upstream() })
+}
+
+/// The mode in a change: our word for it, which is the editor's, or the agent's own.
+fn mode_of(change: &SessionChange<'_>) -> Option<Value> {
+    let own = |id| json!({ "sessionUpdate": "current_mode_update", "currentModeId": id });
+    change.mode.map(mode_is).or_else(|| change.mode_id.as_ref().map(own))
 }
 
 /// Tokens in the protocol's words.

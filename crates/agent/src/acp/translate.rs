@@ -80,10 +80,9 @@ impl Translator {
                 Some(call) => self.call(&call, out),
                 None => out.push(unread("a call without an id", raw)),
             },
-            Some("current_mode_update") => match text(update.mode).as_deref().and_then(Mode::named)
-            {
-                Some(mode) => out.push(mode_is(mode, None)),
-                None => out.push(unread("a mode that is not known", raw)),
+            Some("current_mode_update") => match text(update.mode) {
+                Some(id) => out.push(mode_named(&id)),
+                None => out.push(unread("a mode without a name", raw)),
             },
             Some("session_info_update") => {
                 let title = update.title.and_then(Text::from_raw);
@@ -293,6 +292,16 @@ fn choice(offer: &Offer<'_>) -> Choice<'static> {
 fn mode_is(mode: Mode, derived: Option<&'static str>) -> Event<'static> {
     let change = SessionChange { mode: Some(mode), ..SessionChange::default() };
     Event { derived, ..Event::new(Source::Acp, EventKind::SessionChanged(change)) }
+}
+
+/// The mode is another one now, by the agent's own id of it.
+pub(super) fn mode_named(id: &str) -> Event<'static> {
+    if let Some(mode) = Mode::named(id) {
+        return mode_is(mode, None);
+    }
+    let change =
+        SessionChange { mode_id: Some(Text::from(id.to_owned())), ..SessionChange::default() };
+    Event::new(Source::Acp, EventKind::SessionChanged(change))
 }
 
 fn unread(reason: &str, raw: &RawValue) -> Event<'static> {

@@ -244,6 +244,9 @@ pub struct SessionChange<'a> {
     /// What the agent may do without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
+    /// The same in the agent's words, where it is a mode that we have no word for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode_id: Option<Text<'a>>,
     /// The model that will be asked, in the agent's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Text<'a>>,
@@ -341,11 +344,12 @@ impl EventKind<'_> {
                     model: owned(model),
                 }
             }
-            Self::SessionChanged(SessionChange { title, status, mode, model }) => {
+            Self::SessionChanged(SessionChange { title, status, mode, mode_id, model }) => {
                 EventKind::SessionChanged(SessionChange {
                     title: owned(title),
                     status,
                     mode,
+                    mode_id: owned(mode_id),
                     model: owned(model),
                 })
             }

@@ -25,6 +25,8 @@ struct Editor {
     says: ChildStdin,
     hears: Lines<BufReader<ChildStdout>>,
     heard: HashMap<u64, Value>,
+    /// The updates.
+    told: Vec<Value>,
     _place: TempDir,
 }
 
@@ -38,7 +40,7 @@ impl Editor {
         let mut child = program.spawn().unwrap();
         let (says, hears) = (child.stdin().unwrap(), child.stdout().unwrap());
         let hears = BufReader::new(hears).lines();
-        Self { child, says, hears, heard: HashMap::new(), _place: place }
+        Self { child, says, hears, heard: HashMap::new(), told: Vec::new(), _place: place }
     }
 
     async fn say(&mut self, line: &[u8]) {
@@ -53,8 +55,12 @@ impl Editor {
             assert!(line.is_ok(), "no answer: {}", self.child.stderr());
             let line = line.unwrap().unwrap().expect("it is there");
             let message: Value = serde_json::from_str(&line).unwrap();
-            if let Some(id) = message["id"].as_u64() {
-                self.heard.insert(id, message["result"].clone());
+            match message["id"].as_u64() {
+                Some(id) => {
+                    let answer = message.get("result").or(message.get("error"));
+                    self.heard.insert(id, answer.cloned().unwrap_or_default());
+                }
+                None => self.told.push(message["params"]["update"].clone()),
             }
         }
         self.heard[&id].clone()
@@ -107,6 +113,27 @@ async fn a_prompt_that_an_editor_sends_while_another_is_worked_on_waits_and_both
     for id in [3, 4] {
         assert_eq!(editor.answer(id).await["stopReason"], "end_turn", "{:#?}", editor.heard);
     }
+}
+
+#[tokio::test]
+async fn the_modes_of_another_agent_are_set_by_their_own_names() {
+    let mut editor = Editor::open();
+    editor.ask(1, "initialize", json!({ "protocolVersion": 1 })).await;
+    let opened = editor.ask(2, "session/new", json!({ "cwd": "/tmp", "mcpServers": [] })).await;
+    let offered = opened["modes"]["availableModes"].as_array().unwrap();
+    let offered: Vec<&Value> = offered.iter().map(|mode| &mode["id"]).collect();
+    // One of them is a mode that we have a word for.
+    assert_eq!(offered, ["ask", "code", "auto_edit"]);
+    let to = |mode: &str| json!({ "sessionId": "s", "modeId": mode });
+    for (id, mode) in [(3, "code"), (4, "ask"), (5, "auto_edit")] {
+        assert_eq!(editor.ask(id, "session/set_mode", to(mode)).await, json!({}), "{mode}");
+    }
+    let wrong = editor.ask(6, "session/set_mode", to("wild")).await;
+    assert_eq!(wrong["message"], "the agent does not offer the mode `wild`");
+    assert_eq!(wrong["data"]["hint"], "it offers ask, code, acceptEdits");
+    let told = editor.told.iter().filter(|it| it["sessionUpdate"] == "current_mode_update");
+    let told: Vec<&Value> = told.map(|it| &it["currentModeId"]).collect();
+    assert_eq!(told, ["code", "ask", "auto_edit"], "each once");
 }
 
 /// A terminal with one program in it, and a line behind that which says how it ended and how it has left the terminal.

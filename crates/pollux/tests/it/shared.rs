@@ -1,9 +1,10 @@
 //! A session of `pollux claude` or `pollux acp` while a daemon runs: seen there, answered in either place, and the first
 //! answer wins. And sessions of the daemon, joined by an editor.
 
-use super::daemon::house::House;
+use super::daemon::house::{House, gemini_on, settings};
 use super::run::program;
-use pollux_e2e::{Cli, Stage, package, repository, wait_for};
+use pollux_e2e::home::age;
+use pollux_e2e::{Cli, Stage, package, repository, wait_for, wait_until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -33,17 +34,23 @@ impl Scene {
         Self { stage, house, place }
     }
 
-    /// A program of Node's beside the daemon.
+    /// A program beside the daemon.
     #[expect(clippy::disallowed_methods, reason = "it is waited for, and killed on drop")]
-    fn node(&self, file: &str, args: &[&str]) -> Running {
-        let mut command = Command::new("node");
-        command.arg(repository().join("crates/pollux/tests/it").join(file)).args(args);
+    fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(self.stage.workspace()).envs(self.stage.env());
         command.env("GEMINI_CLI_PATH", self.stage.cli().program());
         command.env("XDG_DATA_HOME", self.place.path().join("data"));
         command.env("XDG_CACHE_HOME", self.place.path().join("cache"));
-        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running(command.kill_on_drop(true).spawn().unwrap())
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        command
+    }
+
+    /// One of Node's.
+    fn node(&self, file: &str, args: &[&str]) -> Running {
+        let file = repository().join("crates/pollux/tests/it").join(file);
+        Running(self.program("node").arg(file).args(args).spawn().unwrap())
     }
 
     /// A program made for Claude's SDK.
@@ -87,6 +94,14 @@ impl Scene {
             let all = self.house.get("/api/v1/sessions").await["sessions"].clone();
             let found = all.as_array().unwrap().iter().find(|it| fits(it)).cloned();
             found.ok_or(all)
+        })
+        .await
+    }
+
+    /// The session, when it waits for a prompt and has more messages than it had.
+    async fn talked(&self, id: &str, than: u64) -> Value {
+        self.session(|it| {
+            it["id"] == *id && it["status"] == "idle" && it["messages"].as_u64() > Some(than)
         })
         .await
     }
@@ -222,46 +237,123 @@ async fn an_editor_is_answered_by_a_phone_and_hears_what_the_phone_asks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_in_a_terminal_goes_on_in_an_editor() {
-    let scene = Scene::new("terminal").await;
+async fn a_session_in_a_terminal_goes_on_in_an_editor_and_again_when_its_daemon_is_back() {
+    let mut scene = Scene::new("terminal").await;
     let cwd = scene.stage.workspace();
     let id = scene
         .house
         .begin(json!({ "cwd": cwd, "driver": "terminal", "prompt": "talk to me" }))
         .await;
-    let talked = scene
-        .session(|it| {
-            it["id"] == *id && it["status"] == "idle" && it["messages"].as_u64() > Some(1)
-        })
-        .await;
+    let talked = scene.talked(&id, 1).await;
     let own = talked["agent_id"].as_str().unwrap();
     let words = |text: &str| json!([{ "type": "text", "text": text }]);
+    let sign = |name: &str| scene.place.path().join(name);
     let steps = json!([
         ["list", { "cwd": cwd }],
         ["load", { "cwd": cwd, "sessionId": own, "mcpServers": [] }, "s"],
         ["prompt", { "sessionId": "$s", "prompt": words("run a command") }],
+        ["touch", { "path": sign("prompted") }],
+        ["there", { "path": sign("gone") }],
+        ["prompt", { "sessionId": "$s", "prompt": words("talk to me, nobody") }],
+        ["set_mode", { "sessionId": "$s", "modeId": "yolo" }],
+        ["touch", { "path": sign("refused") }],
+        ["there", { "path": sign("back") }],
+        ["prompt", { "sessionId": "$s", "prompt": words("talk to me, editor") }],
         ["close", { "sessionId": "$s" }],
     ]);
-    let heard = scene.editor(&json!({ "steps": steps })).heard().await;
-    let answer = |step: &str| {
-        &at(&heard, "answer").into_iter().find(|it| it["step"] == step).unwrap()["answer"]
-    };
-    let listed = answer("list")["sessions"].as_array().unwrap();
-    assert!(listed.iter().any(|it| it["sessionId"] == own), "{listed:#?}");
-    let updates: Vec<&Value> = at(&heard, "update").into_iter().map(|it| &it["update"]).collect();
-    let said = |kind: &str| -> String {
-        let of = updates.iter().filter(|it| it["sessionUpdate"] == kind);
-        of.filter_map(|it| it["content"]["text"].as_str()).collect()
-    };
-    assert!(said("user_message_chunk").contains("talk to me"), "{updates:#?}");
-    assert!(said("agent_message_chunk").contains("and another one."), "{updates:#?}");
-    assert_eq!(at(&heard, "asked").len(), 1, "{heard:#?}");
-    assert_eq!(answer("prompt")["stopReason"], "end_turn", "{heard:#?}");
-    assert!(said("agent_message_chunk").ends_with("Done, or not."), "{updates:#?}");
+    let editor = scene.editor(&json!({ "steps": steps }));
+    let (prompted, gone, refused, back) =
+        (sign("prompted"), sign("gone"), sign("refused"), sign("back"));
+    wait_until("the first prompt", LIMIT, || prompted.exists()).await;
+    let directory = scene.house.close().await;
+    std::fs::write(gone, "").unwrap();
+    wait_until("the refusal", LIMIT, || refused.exists()).await;
+    let gemini = scene.stage.home().path().join(".gemini");
+    scene.house = House::at(directory, &gemini, gemini_on(&scene.stage), &settings()).await;
+    let before = scene.talked(&id, 1).await["messages"].as_u64().unwrap();
+    // What was said while the editor was away is told when it is back.
+    let prompt = json!({ "type": "prompt", "text": "talk to me, phone" });
+    assert_eq!(scene.house.command(&id, "p", prompt).await.0, 200);
+    scene.talked(&id, before).await;
+    std::fs::write(back, "").unwrap();
+    let heard = editor.heard().await;
+    went_on(&heard, own);
+    joined_again(&heard);
     let after = scene.house.get(&format!("/api/v1/sessions/{id}")).await;
     assert_eq!(after["status"], "idle", "the session outlives the editor");
     let (status, _) = scene.house.command(&id, "end", json!({ "type": "stop" })).await;
     assert_eq!(status, 200);
     scene.session(|it| it["id"] == *id && it["status"] == "exited").await;
+    scene.close().await;
+}
+
+/// The words that an editor heard.
+fn said(heard: &[Value], kind: &str) -> String {
+    let updates = at(heard, "update").into_iter().map(|it| &it["update"]);
+    let of = updates.filter(|it| it["sessionUpdate"] == kind);
+    of.filter_map(|it| it["content"]["text"].as_str()).collect()
+}
+
+fn answers<'h>(heard: &'h [Value], step: &str) -> Vec<&'h Value> {
+    let all = at(heard, "answer").into_iter().filter(|it| it["step"] == step);
+    all.map(|it| &it["answer"]).collect()
+}
+
+fn went_on(heard: &[Value], own: &str) {
+    let listed = answers(heard, "list")[0]["sessions"].as_array().unwrap();
+    assert!(listed.iter().any(|it| it["sessionId"] == own), "{listed:#?}");
+    assert!(said(heard, "user_message_chunk").starts_with("talk to me"), "{heard:#?}");
+    assert!(said(heard, "agent_message_chunk").contains("and another one."), "{heard:#?}");
+    assert_eq!(at(heard, "asked").len(), 1, "{heard:#?}");
+    let prompts = answers(heard, "prompt");
+    assert_eq!(prompts.len(), 2, "{heard:#?}");
+    assert!(prompts.iter().all(|it| it["stopReason"] == "end_turn"), "{heard:#?}");
+    assert!(said(heard, "agent_message_chunk").contains("Done, or not."), "{heard:#?}");
+}
+
+fn joined_again(heard: &[Value]) {
+    let errors = at(heard, "error");
+    assert_eq!(errors.len(), 2, "{errors:#?}");
+    for error in errors {
+        assert_eq!(error["data"]["code"], "daemon_gone", "{error:#}");
+        let hint = error["data"]["hint"].as_str().unwrap();
+        assert!(hint.contains("`pollux serve`"), "{hint}");
+    }
+    let prompts = said(heard, "user_message_chunk");
+    assert_eq!(prompts.matches("talk to me, phone").count(), 1, "{prompts}");
+    assert!(!prompts.contains("nobody") && !prompts.contains("editor"), "{prompts}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_the_daemon_drives_is_not_given_a_second_agent() {
+    let scene = Scene::new("greeting").await;
+    let cwd = scene.stage.workspace();
+    let begin = json!({ "cwd": cwd, "driver": "acp", "prompt": "hello" });
+    let id = scene.house.begin(begin).await;
+    let own = scene.talked(&id, 1).await["agent_id"].as_str().unwrap().to_owned();
+    let plan = |options: Value| json!({ "prompt": "hello again", "options": options });
+    for options in [json!({ "resume": own }), json!({ "continue": true })] {
+        let heard = scene.claude(&plan(options)).heard().await;
+        let error = at(&heard, "error")[0]["message"].as_str().unwrap();
+        assert!(error.contains(&format!("the daemon drives the session `{own}` now")), "{error}");
+        for way in [&format!("pollux send {id}"), &format!("pollux stop {id}"), "--fork-session"] {
+            assert!(error.contains(way), "{way}: {error}");
+        }
+    }
+    for via in ["acp", "headless"] {
+        let mut run = scene.program(&program());
+        let ran = run.args(["run", "hello again", "--via", via, "--resume", &own]).output();
+        let ran = tokio::time::timeout(LIMIT, ran).await.unwrap().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.code() == Some(1) && said.contains("the daemon drives"), "{said}");
+    }
+    let summary = scene.house.get(&format!("/api/v1/sessions/{id}")).await;
+    assert_eq!((&summary["status"], &summary["messages"]), (&"idle".into(), &2.into()));
+    // When its agent is gone, another one may go on with it.
+    assert_eq!(scene.house.command(&id, "end", json!({ "type": "stop" })).await.0, 200);
+    scene.session(|it| it["id"] == *id && it["status"] == "exited").await;
+    age(scene.stage.home().path()).unwrap();
+    let heard = scene.claude(&plan(json!({ "resume": own }))).heard().await;
+    assert_eq!(result(&heard)["subtype"], "success", "{heard:#?}");
     scene.close().await;
 }

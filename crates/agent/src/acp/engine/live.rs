@@ -3,12 +3,12 @@
 mod turn;
 
 use super::super::about::Opened;
-use super::super::agent::{Open, Ready, Reply};
+use super::super::agent::{Open, Ready, Reply, Wanted};
 use super::super::config::{Budgets, Config};
 use super::super::connection::Connection;
 use super::super::dialect::{Beside, Dialect};
 use super::super::policy::{Policy, Verdict, option};
-use super::super::translate::Translator;
+use super::super::translate::{Translator, mode_named};
 use super::super::wire::Json;
 use crate::deadline::after;
 use crate::model::{
@@ -215,8 +215,10 @@ impl Live {
 
     /// A mode that the agent changed by itself.
     fn remember(&mut self, event: &Event<'_>) {
-        if let EventKind::SessionChanged(SessionChange { mode: Some(mode), .. }) = &event.kind {
-            self.opened.mode = Some(mode.upstream().to_owned());
+        if let EventKind::SessionChanged(change) = &event.kind
+            && let Some(mode) = name(change)
+        {
+            self.opened.mode = Some(mode);
         }
     }
 
@@ -241,12 +243,12 @@ impl Live {
     /// A mode or a model was set.
     pub(super) fn changed(&mut self, event: Event<'static>) {
         if let EventKind::SessionChanged(change) = &event.kind {
-            if let Some(mode) = change.mode {
+            if let Some(mode) = name(change) {
                 // The agent may have told already.
-                if self.opened.mode.as_deref().and_then(Mode::named) == Some(mode) {
+                if self.opened.mode.as_deref().is_some_and(|now| is_same(now, &mode)) {
                     return;
                 }
-                self.opened.mode = Some(mode.upstream().to_owned());
+                self.opened.mode = Some(mode);
             }
             if let Some(model) = &change.model {
                 self.opened.model = Some(model.to_string());
@@ -256,9 +258,16 @@ impl Live {
     }
 
     /// The agent's own id of a mode.
-    pub(super) fn mode_id(&self, mode: Mode) -> Result<String, Failure> {
-        self.opened.mode_id(mode).map(str::to_owned).ok_or_else(|| {
-            let message = format!("the agent does not offer the mode `{}`", mode.upstream());
+    pub(super) fn mode_id(&self, mode: &Wanted) -> Result<String, Failure> {
+        let (id, name) = match mode {
+            Wanted::Mode(mode) => (self.opened.mode_id(*mode), mode.upstream()),
+            Wanted::Id(id) => {
+                let offers = self.opened.modes.iter().any(|mode| mode.id == *id);
+                (offers.then_some(id.as_str()), id.as_str())
+            }
+        };
+        id.map(str::to_owned).ok_or_else(|| {
+            let message = format!("the agent does not offer the mode `{name}`");
             let offered: Vec<&str> =
                 self.opened.modes.iter().map(|mode| mode.id.as_str()).collect();
             let hint = match offered.as_slice() {
@@ -417,10 +426,20 @@ impl Live {
     }
 }
 
-/// The mode is another one now.
-pub(super) fn mode_is(mode: Mode) -> Event<'static> {
-    let change = SessionChange { mode: Some(mode), ..SessionChange::default() };
-    Event::new(Source::Acp, EventKind::SessionChanged(change)).derived("session/set_mode")
+/// The mode is another one now, by the agent's own id of it.
+pub(super) fn mode_is(id: &str) -> Event<'static> {
+    mode_named(id).derived("session/set_mode")
+}
+
+/// The name of the mode in a change.
+fn name(change: &SessionChange<'_>) -> Option<String> {
+    let own = change.mode_id.as_ref().map(ToString::to_string);
+    change.mode.map(|mode| mode.upstream().to_owned()).or(own)
+}
+
+/// True for two names of one mode.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || Mode::named(one).is_some_and(|mode| Mode::named(other) == Some(mode))
 }
 
 /// The model is another one now.

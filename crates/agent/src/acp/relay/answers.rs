@@ -54,16 +54,18 @@ pub fn opened(opened: &Opened, with_id: bool) -> Value {
 
 /// Gives the modes of an answer the names that `current_mode_update` tells. One that has none, or odd ones, stays as it is.
 fn rename_modes(answer: &mut Value) {
-    let rename = |id: &mut Value| {
-        if let Some(mode) = id.as_str().and_then(Mode::named) {
-            *id = json!(mode.upstream());
-        }
-    };
     if let Some(now) = answer.pointer_mut("/modes/currentModeId") {
         rename(now);
     }
     let offered = answer.pointer_mut("/modes/availableModes").and_then(Value::as_array_mut);
     offered.into_iter().flatten().filter_map(|mode| mode.get_mut("id")).for_each(rename);
+}
+
+/// Gives a mode the name that editors know, where we have a word for it.
+pub(super) fn rename(id: &mut Value) {
+    if let Some(mode) = id.as_str().and_then(Mode::named) {
+        *id = json!(mode.upstream());
+    }
 }
 
 /// The models of a session as an option.

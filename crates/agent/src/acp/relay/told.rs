@@ -2,7 +2,7 @@
 
 use super::super::dialect::Plain;
 use super::history::chunk;
-use super::{Relay, mode_is};
+use super::{Relay, mode_of};
 use crate::model::{
     Answer, Effect, Event, EventKind, Meaning, Message, Part, Question, Role, Source, Status,
 };
@@ -65,7 +65,7 @@ impl Told {
             EventKind::Answered { question_id, answer } => {
                 self.answered(&question_id.to_str(), answer)
             }
-            EventKind::SessionChanged(change) => change.mode.map(mode_is).into_iter().collect(),
+            EventKind::SessionChanged(change) => mode_of(change).into_iter().collect(),
             EventKind::MessageRecorded { message, .. } => {
                 let mut told: Vec<Value> = self.words(message).into_iter().collect();
                 told.extend(self.relay.event(event));

@@ -78,6 +78,14 @@ impl Held {
         }
     }
 
+    /// How far it was heard, where the daemon drives it.
+    pub(super) fn place(&self) -> Option<joined::Place> {
+        match self {
+            Self::Joined(joined) => Some(joined.place()),
+            Self::Gemini(_) | Self::Any(_) => None,
+        }
+    }
+
     pub(super) async fn close(self) -> std::io::Result<()> {
         match self {
             Self::Gemini(live) => live.close().await,
@@ -210,9 +218,17 @@ impl Agents {
         let known = self.has_store() && matches!(how, How::Load | How::Resume);
         let Some(wanted) = wanted.filter(|_| known) else { return Ok(None) };
         let Some(client) = Client::running(&self.config).await? else { return Ok(None) };
-        let Some(summary) = joined::live(&client, wanted).await else { return Ok(None) };
-        let joined = Joined::open(client, &summary.id, wanted).await?;
+        let Some(summary) = client.driven(wanted).await else { return Ok(None) };
+        let joined = Joined::open(client, &summary.id, wanted, None).await?;
         Ok(Some(Held::Joined(Box::new(joined))))
+    }
+
+    /// A session that was joined until its daemon went away, if a daemon drives it now.
+    pub(super) async fn again(&self, session: &str, heard: joined::Place) -> Result<Held, Wrong> {
+        let client = Client::running(&self.config).await?.ok_or_else(joined::gone)?;
+        let summary = client.driven(session).await.ok_or_else(joined::left)?;
+        let joined = Joined::open(client, &summary.id, session, Some(heard)).await?;
+        Ok(Held::Joined(Box::new(joined)))
     }
 
     /// Brings a session of ours to the daemon, where one runs.

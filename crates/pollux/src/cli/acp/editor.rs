@@ -1,11 +1,11 @@
 //! The editor's requests, one after the other; what takes long is done beside.
 
 use super::agents::{Agents, Held, How};
+use super::joined::{self, Place};
 use super::lines::{BAD_PARAMS, Call, Desk, NO_METHOD, Wrong, answer};
-use super::session::{Awaited, Open, Shared, To, lock};
+use super::session::{Awaited, Open, Over, Shared, To, lock, mode_name};
 use super::steer::{Steer, Taken};
 use pollux_agent::acp::relay;
-use pollux_agent::model::Mode;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,10 +20,14 @@ pub(super) struct Editor {
     sessions: HashMap<String, Entry>,
     /// Sessions that are being opened.
     opening: JoinSet<Opening>,
-    /// Sessions that are open. Each gives its id when it is over.
-    open: JoinSet<String>,
+    /// Sessions that are open.
+    open: JoinSet<Over>,
     /// Requests to close a session, by its id.
     closing: HashMap<String, Value>,
+    /// Sessions of a daemon that went away, each with how far it was heard: the next prompt joins them again.
+    lost: HashMap<String, Place>,
+    /// Prompts for sessions that are being joined again.
+    waiting: HashMap<String, Vec<(Value, Value)>>,
 }
 
 /// A session that is open.
@@ -38,6 +42,8 @@ struct Opening {
     id: Option<Value>,
     how: How,
     cwd: PathBuf,
+    /// The session, where it is joined again, and how far it was heard.
+    again: Option<(String, Place)>,
     outcome: Result<Held, Wrong>,
 }
 
@@ -50,6 +56,8 @@ impl Editor {
             opening: JoinSet::new(),
             open: JoinSet::new(),
             closing: HashMap::new(),
+            lost: HashMap::new(),
+            waiting: HashMap::new(),
         }
     }
 
@@ -63,8 +71,8 @@ impl Editor {
                     Some(call) => self.call(call).await?,
                     None => break,
                 },
-                Some(Ok(opening)) = self.opening.join_next() => self.opened(opening)?,
-                Some(Ok(id)) = self.open.join_next() => self.over(&id)?,
+                Some(Ok(opening)) = self.opening.join_next() => self.opened(opening).await?,
+                Some(Ok(over)) = self.open.join_next() => self.over(&over)?,
                 _ = terminated.recv() => break,
                 _ = interrupted.recv() => break,
             }
@@ -90,7 +98,7 @@ impl Editor {
         self.opening.spawn(async move {
             let cwd = PathBuf::from(params["cwd"].as_str().unwrap_or_default());
             let outcome = Box::pin(agents.open(how, &params)).await;
-            Opening { id, how, cwd, outcome }
+            Opening { id, how, cwd, again: None, outcome }
         });
         Ok(())
     }
@@ -135,12 +143,33 @@ impl Editor {
     }
 
     fn entry(&mut self, params: &Value) -> Result<&mut Entry, Wrong> {
-        let id = params["sessionId"].as_str().unwrap_or_default();
+        let id = named(params);
+        let lost = self.lost.contains_key(id) || self.waiting.contains_key(id);
         let message = format!("the session `{id}` is not open");
-        self.sessions.get_mut(id).ok_or_else(|| Wrong::new(BAD_PARAMS, &message))
+        let wrong = || if lost { joined::gone().into() } else { Wrong::new(BAD_PARAMS, &message) };
+        self.sessions.get_mut(id).ok_or_else(wrong)
+    }
+
+    /// Joins a session again whose daemon went away. The prompt waits until that is done. False where there is nothing to join.
+    fn join_again(&mut self, id: &Value, params: &Value) -> bool {
+        let session = named(params).to_owned();
+        if let Some(heard) = self.lost.remove(&session) {
+            let (agents, name) = (self.agents.clone(), session.clone());
+            self.opening.spawn(async move {
+                let outcome = Box::pin(agents.again(&name, heard)).await;
+                let (how, cwd, again) = (How::Load, PathBuf::new(), Some((name, heard)));
+                Opening { id: None, how, cwd, again, outcome }
+            });
+            self.waiting.insert(session.clone(), Vec::new());
+        }
+        let waiting = self.waiting.get_mut(&session);
+        waiting.map(|all| all.push((id.clone(), params.clone()))).is_some()
     }
 
     async fn prompt(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
+        if self.join_again(id, params) {
+            return Ok(None);
+        }
         let entry = self.entry(params)?;
         let blocks = params["prompt"].as_array().cloned().unwrap_or_default();
         if !lock(&entry.awaited).begin(id, &blocks) {
@@ -165,12 +194,11 @@ impl Editor {
     async fn set_mode(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
         let entry = self.entry(params)?;
         let name = params["modeId"].as_str().unwrap_or_default();
-        let unknown = || Wrong::new(BAD_PARAMS, &format!("there is no mode `{name}`"));
-        let mode = Mode::named(name).ok_or_else(unknown)?;
-        if lock(&entry.awaited).mode == Some(mode) {
+        let mode = mode_name(name);
+        if lock(&entry.awaited).mode.as_ref() == Some(&mode) {
             return Ok(Some(json!({})));
         }
-        entry.steer.set_mode(mode).await?;
+        entry.steer.set_mode(name).await?;
         lock(&entry.awaited).changes.push((id.clone(), To::Mode(mode)));
         Ok(None)
     }
@@ -190,29 +218,42 @@ impl Editor {
     }
 
     fn close(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
+        let session = named(params).to_owned();
+        if self.lost.remove(&session).is_some() {
+            return Ok(Some(json!({})));
+        }
         let entry = self.entry(params)?;
         drop(entry.close.take());
-        let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
         self.closing.insert(session, id.clone());
         Ok(None)
     }
 
-    /// A session is over: closed, or its agent is gone.
-    fn over(&mut self, session: &str) -> anyhow::Result<()> {
-        self.sessions.remove(session);
-        match self.closing.remove(session) {
-            Some(id) => answer(&id, Ok(json!({}))),
-            None => Ok(()),
+    /// A session is over: closed, or its agent or daemon is gone.
+    fn over(&mut self, over: &Over) -> anyhow::Result<()> {
+        self.sessions.remove(&over.id);
+        match (self.closing.remove(&over.id), over.lost) {
+            (Some(id), _) => return answer(&id, Ok(json!({}))),
+            (None, Some(heard)) => drop(self.lost.insert(over.id.clone(), heard)),
+            (None, None) => {}
         }
+        Ok(())
     }
 
-    fn opened(&mut self, opening: Opening) -> anyhow::Result<()> {
-        let Opening { id, how, cwd, outcome } = opening;
+    async fn opened(&mut self, opening: Opening) -> anyhow::Result<()> {
+        let Opening { id, how, cwd, again, outcome } = opening;
+        let name = again.as_ref().map(|(name, _)| name.as_str()).unwrap_or_default();
+        let waiting = self.waiting.remove(name).unwrap_or_default();
         let held = match outcome {
             Ok(held) => held,
-            Err(wrong) => return id.map_or(Ok(()), |id| answer(&id, Err(wrong))),
+            Err(wrong) => {
+                // The next prompt tries again.
+                self.lost.extend(again);
+                let mut all = waiting.into_iter().map(|(id, _)| id).chain(id);
+                return all.try_for_each(|id| answer(&id, Err(wrong.clone())));
+            }
         };
         let session = held.opened().session_id.clone();
+        self.lost.remove(&session);
         let twin = self.agents.twin(&held, &cwd);
         match (how, &held) {
             (How::Load, Held::Joined(joined)) => {
@@ -235,6 +276,16 @@ impl Editor {
             answer(&id, Ok(result))?;
         }
         self.agents.hub.known(&session);
+        for (id, params) in waiting {
+            if let Err(wrong) = self.prompt(&id, &params).await {
+                answer(&id, Err(wrong))?;
+            }
+        }
         Ok(())
     }
+}
+
+/// The session that a request is about.
+fn named(params: &Value) -> &str {
+    params["sessionId"].as_str().unwrap_or_default()
 }

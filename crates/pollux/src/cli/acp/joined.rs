@@ -7,7 +7,8 @@ use crate::client::{Client, escaped, follow};
 use anyhow::Context;
 use pollux_agent::acp::{Named, Opened, relay};
 use pollux_agent::model::{
-    Event, EventKind, Message, Mode, Outcome, Question, SessionStatus, StopReason, Usage,
+    Event, EventKind, Failure, Message, Mode, Outcome, Phase, Question, SessionStatus, StopReason,
+    Usage,
 };
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
@@ -34,12 +35,23 @@ pub(super) struct Joined {
     /// The messages of this turn that cost something.
     usage: Vec<(String, Usage)>,
     ended: Option<StopReason>,
+    /// How far it was heard.
+    place: Place,
     _follows: JoinSet<()>,
+}
+
+/// How far a session was heard: the number of the last event, and its epoch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    seq: u64,
+    epoch: u64,
 }
 
 /// The first frame, as far as it is of use here.
 #[derive(Deserialize)]
 struct Snapshot {
+    seq: u64,
+    epoch: u64,
     session: Summary,
     messages: Vec<Recorded>,
     before: Option<u64>,
@@ -51,29 +63,27 @@ struct Events {
     events: Vec<Numbered>,
 }
 
-/// The session with an id, if a daemon runs and drives it.
-pub(super) async fn live(client: &Client, id: &str) -> Option<Summary> {
-    let summary = client.session(id).await.ok()?;
-    let lives = summary.driver.is_some() && summary.status != SessionStatus::Exited;
-    let whole = summary.id == id || summary.agent_id.as_deref() == Some(id);
-    (lives && whole).then_some(summary)
-}
-
 impl Joined {
-    /// Joins a session. The editor calls it `name`.
-    pub(super) async fn open(client: Client, id: &str, name: &str) -> anyhow::Result<Self> {
+    /// Joins a session. The editor calls it `name`, and has heard it to `heard`, if it has.
+    pub(super) async fn open(
+        client: Client,
+        id: &str,
+        name: &str,
+        heard: Option<Place>,
+    ) -> anyhow::Result<Self> {
         let (tell, mut frames) = mpsc::channel::<Value>(WAITING);
         let (own, session) = (client.clone(), id.to_owned());
         let mut follows = JoinSet::new();
         follows.spawn(async move {
             let see = |frame: &Value| Ok(tell.try_send(frame.clone()).is_ok());
-            // When the daemon is gone, so is the session for us.
+            // When the daemon is gone, so is the session for us, until a prompt joins it again.
             let _ended = follow(&own, &session, None, see).await;
         });
         let first = frames.recv().await.context("the daemon is gone")?;
-        let Snapshot { session, messages, before, live } = Snapshot::deserialize(first)?;
-        let mut history = past(&client, id, messages, before).await?;
-        history.extend(live.parts.iter().map(part));
+        let snapshot = Snapshot::deserialize(first)?;
+        let place = Place { seq: snapshot.seq, epoch: snapshot.epoch };
+        let history = history(&client, id, &snapshot, heard).await?;
+        let session = snapshot.session;
         let (tell, events) = mpsc::channel(WAITING);
         follows.spawn(unpack(frames, tell));
         let read = |open: &crate::api::OpenQuestion| serde_json::from_str(open.question.get()).ok();
@@ -89,8 +99,14 @@ impl Joined {
             history,
             usage: Vec::new(),
             ended: None,
+            place,
             _follows: follows,
         })
+    }
+
+    /// How far it was heard.
+    pub(super) fn place(&self) -> Place {
+        self.place
     }
 
     pub(super) fn opened(&self) -> &Opened {
@@ -105,6 +121,7 @@ impl Joined {
     pub(super) async fn next(&mut self) -> Option<Event<'static>> {
         loop {
             let numbered = self.events.recv().await?;
+            self.place = Place { seq: numbered.seq, epoch: numbered.epoch };
             let whole = if numbered.cut.is_empty() {
                 None
             } else {
@@ -153,22 +170,58 @@ async fn unpack(mut frames: mpsc::Receiver<Value>, tell: mpsc::Sender<Numbered>)
     }
 }
 
-/// What was said before, whole.
+/// The daemon that drives a session is not there.
+pub(super) fn gone() -> Failure {
+    Failure::new(Phase::Request, "daemon_gone", "the daemon that drives this session is not there")
+        .hint("when it runs again (`pollux serve`), the next prompt joins the session again")
+        .retryable()
+}
+
+/// The daemon is there and does not drive the session.
+pub(super) fn left() -> Failure {
+    let message = "the daemon drives this session no more: its agent has ended";
+    Failure::new(Phase::Request, "agent_gone", message)
+        .hint("load the session: it goes on with an agent of its own")
+}
+
+/// What was said before, whole; where the editor has heard a part of it, the messages that came after that.
+async fn history(
+    client: &Client,
+    id: &str,
+    snapshot: &Snapshot,
+    heard: Option<Place>,
+) -> anyhow::Result<Vec<Value>> {
+    let Some(heard) = heard else {
+        let mut history = past(client, id, snapshot, 0).await?;
+        history.extend(snapshot.live.parts.iter().map(part));
+        return Ok(history);
+    };
+    // A history that was rewritten meanwhile is not told twice.
+    if heard.epoch == snapshot.epoch {
+        past(client, id, snapshot, heard.seq).await
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// The messages that were recorded after an event.
 async fn past(
     client: &Client,
     id: &str,
-    messages: Vec<Recorded>,
-    mut before: Option<u64>,
+    snapshot: &Snapshot,
+    after: u64,
 ) -> anyhow::Result<Vec<Value>> {
-    let mut pages = vec![messages];
-    while let Some(place) = before {
+    let (mut pages, mut before) = (vec![snapshot.messages.clone()], snapshot.before);
+    let is_new = |recorded: &Recorded| recorded.seq > after;
+    while let Some(place) = before.filter(|_| pages.last().is_some_and(|it| it.iter().all(is_new)))
+    {
         let path = format!("/api/v1/sessions/{}/messages?limit=500&before={place}", escaped(id));
         let page: Messages = client.get(&path).await?;
         before = page.before;
         pages.push(page.messages);
     }
     let mut all = Vec::new();
-    for recorded in pages.into_iter().rev().flatten() {
+    for recorded in pages.into_iter().rev().flatten().filter(is_new) {
         let message = if recorded.cut.is_empty() {
             Message::from_json(recorded.message.get())
         } else {

@@ -1,6 +1,7 @@
 //! Stdin and stdout: JSON-RPC with the editor.
 
 use crate::report;
+use crate::trouble::Trouble;
 use pollux_agent::model::Failure;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -120,7 +121,7 @@ pub(super) fn answer(id: &Value, outcome: Result<Value, Wrong>) -> anyhow::Resul
 }
 
 /// An error for the editor.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Wrong(Value);
 
 impl Wrong {
@@ -144,7 +145,11 @@ impl From<Failure> for Wrong {
 
 impl From<anyhow::Error> for Wrong {
     fn from(error: anyhow::Error) -> Self {
-        Self::new(BAD_PARAMS, &format!("{error:#}"))
+        let mut wrong = Self::new(BAD_PARAMS, &format!("{error:#}"));
+        if let Some(Trouble { code, hint, .. }) = error.downcast_ref() {
+            wrong.0["data"] = json!({ "code": code, "hint": hint });
+        }
+        wrong
     }
 }
 

@@ -1,6 +1,7 @@
 //! One session, while it is open: its events go to the editor, its questions are asked there.
 
 use super::agents::{Agents, Held, window};
+use super::joined::{self, Place};
 use super::lines::{Desk, Wrong, answer, update};
 use super::steer::{Steer, Taken};
 use crate::client::Twin;
@@ -22,8 +23,8 @@ pub(super) struct Awaited {
     pub(super) prompt: Option<Value>,
     /// Requests for another mode or model.
     pub(super) changes: Vec<(Value, To)>,
-    /// The mode that it has.
-    pub(super) mode: Option<Mode>,
+    /// The mode that it has, as the editor calls it.
+    pub(super) mode: Option<String>,
     /// Whose turn it is.
     pub(super) turn: Turn,
     /// Prompts of the editor that wait until a turn is over: somebody else's, or that of its own prompt before.
@@ -45,7 +46,7 @@ impl Awaited {
     pub(super) fn of(held: &Held) -> Self {
         let works = matches!(held, Held::Joined(joined) if joined.works);
         Self {
-            mode: held.opened().mode.as_deref().and_then(Mode::named),
+            mode: held.opened().mode.as_deref().map(mode_name),
             turn: if works { Turn::Others } else { Turn::None },
             ..Self::default()
         }
@@ -67,9 +68,21 @@ impl Awaited {
 /// Another mode or model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum To {
-    Mode(Mode),
+    Mode(String),
     /// The model, and whether it is one of the options that the protocol has today.
     Model(String, bool),
+}
+
+/// A mode as the editor calls it: by our word for it, or by the agent's own.
+pub(super) fn mode_name(name: &str) -> String {
+    Mode::named(name).map_or_else(|| name.to_owned(), |mode| mode.upstream().to_owned())
+}
+
+/// A session that is open no more.
+pub(super) struct Over {
+    pub(super) id: String,
+    /// How far it was heard, where it is the daemon that went away.
+    pub(super) lost: Option<Place>,
 }
 
 pub(super) type Shared = Arc<Mutex<Awaited>>;
@@ -108,8 +121,8 @@ impl Open {
         Self { held, id, agents, desk, steer, awaited, twin, told, asked, unanswered, model }
     }
 
-    /// Works until the agent is gone or the session is closed. Gives its id.
-    pub(super) async fn follow(mut self, mut close: oneshot::Receiver<()>) -> String {
+    /// Works until the agent is gone or the session is closed.
+    pub(super) async fn follow(mut self, mut close: oneshot::Receiver<()>) -> Over {
         let before = match &mut self.held {
             Held::Joined(joined) => std::mem::take(&mut joined.asked),
             Held::Gemini(_) | Held::Any(_) => Vec::new(),
@@ -118,6 +131,7 @@ impl Open {
         for question in &before {
             drop(self.asked(question));
         }
+        let mut lost = None;
         loop {
             let stopped = async {
                 match &self.twin {
@@ -133,23 +147,29 @@ impl Open {
                             break;
                         }
                     }
-                    None => break,
+                    None => {
+                        lost = self.held.place();
+                        break;
+                    }
                 },
                 Some(Ok((question, answer))) = self.asked.join_next() => self.answered(&question, &answer).await,
                 _ = &mut close => break,
             }
         }
-        self.end().await
+        self.end(lost).await
     }
 
-    async fn end(self) -> String {
+    async fn end(self, lost: Option<Place>) -> Over {
         let awaited = std::mem::take(&mut *lock(&self.awaited));
-        let gone =
-            || Wrong::from(Failure::new(Phase::Request, "agent_gone", "the session was closed"));
+        let closed = || Failure::new(Phase::Request, "agent_gone", "the session was closed");
+        let gone = || Wrong::from(if lost.is_some() { joined::gone() } else { closed() });
         let later = awaited.later.into_iter().map(|(id, _)| id);
         let changes = awaited.changes.into_iter().map(|(id, _)| id);
         for id in awaited.prompt.into_iter().chain(later).chain(changes) {
             drop(answer(&id, Err(gone())));
+        }
+        for request in self.unanswered.values() {
+            drop(self.desk.withdraw(request));
         }
         if let Some(twin) = self.twin {
             twin.close().await;
@@ -158,7 +178,7 @@ impl Open {
             report::warn(&error.to_string());
         }
         self.agents.hub.forget(&self.id);
-        self.id
+        Over { id: self.id, lost }
     }
 
     async fn event(&mut self, event: &Event<'static>) -> anyhow::Result<()> {
@@ -189,8 +209,10 @@ impl Open {
         }
         match &event.kind {
             EventKind::SessionChanged(change) => {
+                let own = change.mode_id.as_ref().map(ToString::to_string);
+                let mode = change.mode.map(|mode| mode.upstream().to_owned()).or(own);
                 let model = change.model.as_ref().map(ToString::to_string);
-                self.changed(change.mode, model.as_ref())
+                self.changed(mode, model.as_ref())
             }
             EventKind::TurnEnded { stop_reason, error, .. } => {
                 self.stopped(*stop_reason, error.as_deref())?;
@@ -268,16 +290,16 @@ impl Open {
         }
     }
 
-    fn changed(&mut self, mode: Option<Mode>, model: Option<&String>) -> anyhow::Result<()> {
+    fn changed(&mut self, mode: Option<String>, model: Option<&String>) -> anyhow::Result<()> {
         if model.is_some() {
             self.model = model.cloned();
         }
         let is_now = |to: &To| match to {
-            To::Mode(wanted) => mode == Some(*wanted),
+            To::Mode(wanted) => mode.as_ref() == Some(wanted),
             To::Model(wanted, _) => model == Some(wanted),
         };
         let mut awaited = lock(&self.awaited);
-        awaited.mode = mode.or(awaited.mode);
+        awaited.mode = mode.clone().or(awaited.mode.take());
         while let Some(at) = awaited.changes.iter().position(|(_, to)| is_now(to)) {
             let (id, to) = awaited.changes.remove(at);
             let result = match to {

@@ -1,8 +1,10 @@
 //! What steers a session: the agent's own handle, or the daemon that drives it.
 
-use super::lines::Wrong;
+use super::joined;
+use super::lines::{BAD_PARAMS, Wrong};
 use crate::api::{Image, Kept};
 use crate::client::Client;
+use crate::trouble::Trouble;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::model::{Failure, Mode, Phase};
 use pollux_agent::session::{Command, Done, Reply};
@@ -34,7 +36,7 @@ impl Steer {
                 Err(failure) if failure.code == "busy" => Ok(Taken::Later),
                 Err(failure) => Err(failure.into()),
             },
-            Self::Joined(client, id) => joined(client, id, &blocks).await,
+            Self::Joined(client, id) => prompted(client, id, &blocks).await,
         }
     }
 
@@ -56,11 +58,16 @@ impl Steer {
         }
     }
 
-    pub(super) async fn set_mode(&self, mode: Mode) -> Result<(), Wrong> {
-        match self {
-            Self::Own(control) => Ok(control.set_mode(mode).await?),
-            Self::Joined(client, id) => {
+    /// Another mode, by our name or by one of the agent's own.
+    pub(super) async fn set_mode(&self, name: &str) -> Result<(), Wrong> {
+        match (self, Mode::named(name)) {
+            (Self::Own(control), Some(mode)) => Ok(control.set_mode(mode).await?),
+            (Self::Own(control), None) => Ok(control.set_mode_id(name).await?),
+            (Self::Joined(client, id), Some(mode)) => {
                 told(client, id, Command::Mode { mode, seconds: None }).await
+            }
+            (Self::Joined(..), None) => {
+                Err(Wrong::new(BAD_PARAMS, &format!("there is no mode `{name}`")))
             }
         }
     }
@@ -76,12 +83,17 @@ impl Steer {
 }
 
 async fn told(client: &Client, id: &str, command: Command) -> Result<(), Wrong> {
-    client.command(id, command).await?;
+    client.command(id, command).await.map_err(refused)?;
     Ok(())
 }
 
+/// Why the daemon did not do it. Where it did not say why, it is not there.
+fn refused(error: anyhow::Error) -> Wrong {
+    if error.is::<Trouble>() { error.into() } else { joined::gone().into() }
+}
+
 /// A prompt for a session of the daemon. One that would wait there waits here: the editor hears when its own is worked on.
-async fn joined(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, Wrong> {
+async fn prompted(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, Wrong> {
     let (mut text, mut images) = (Vec::new(), Vec::new());
     for block in blocks {
         let word = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
@@ -93,7 +105,7 @@ async fn joined(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, Wr
             }
             Some("image") => {
                 let image = Image { media_type: word("mimeType"), data: word("data") };
-                let kept: Kept = client.post("/api/v1/images", &image).await?;
+                let kept: Kept = client.post("/api/v1/images", &image).await.map_err(refused)?;
                 images.push(kept.name);
             }
             _ => {}
@@ -103,7 +115,7 @@ async fn joined(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, Wr
     if text.trim().is_empty() && images.is_empty() {
         return Err(Failure::new(Phase::Start, "no_prompt", "there is no prompt").into());
     }
-    let reply = client.command(id, Command::Prompt { text, images }).await?;
+    let reply = client.command(id, Command::Prompt { text, images }).await.map_err(refused)?;
     if let Reply::Done(Done::Queued { id: queued, .. }) = reply {
         // It may have been begun by now; then that is our turn after all.
         let taken_back = client.command(id, Command::Cancel { queued }).await;

@@ -1,6 +1,8 @@
 // An editor, made with the official SDK of the Agent Client Protocol. What it is to do says the plan, a list of steps; what it
 // hears and what it is asked, it prints, one JSON object on each line.
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
 
 const [sdkPath, plan, exe, ...args] = process.argv.slice(2);
@@ -17,6 +19,26 @@ const heard = async ({ kind, text }) => {
   const is = (update) => update.sessionUpdate === kind && update.content?.text?.includes(text);
   while (!seen.some(is)) await new Promise((resolve) => (awaited = resolve));
 };
+// Prints the hash of every file of a directory, and copies those that are not as they were.
+const known = {};
+let kept = 0;
+const keep = ({ from, to }) => {
+  kept += 1;
+  const files = {};
+  for (const name of readdirSync(from, { withFileTypes: true }).filter((it) => it.isFile()).map((it) => it.name)) {
+    files[name] = createHash("sha256").update(readFileSync(`${from}/${name}`)).digest("hex");
+    if (known[name] === files[name]) continue;
+    known[name] = files[name];
+    copyFileSync(`${from}/${name}`, `${to}/${kept}-${name}`);
+  }
+  print("kept", { files });
+};
+// What is between this program and the test: one makes a file, the other waits for it.
+const touch = ({ path }) => writeFileSync(path, "");
+const there = async ({ path }) => {
+  while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 50));
+};
+const own = { heard, keep, touch, there };
 const { client: at, agent: to } = acp.methods;
 const app = acp
   .client({ name: "an editor" })
@@ -54,8 +76,8 @@ await app.connectWith(stream, async (context) => {
   await context.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} }).then((answer) => print("answer", { step: "initialize", answer }));
   for (const [step, given, name] of steps) {
     const params = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, fill(value)]));
-    if (step === "heard") {
-      await heard(given);
+    if (own[step]) {
+      await own[step](given);
       continue;
     }
     try {
