@@ -5,10 +5,14 @@ use crate::gemini::stream::place::Place;
 use crate::gemini::stream::{Done as FileDone, Fusion};
 use crate::gemini::transcript::{self, Transcript};
 use crate::model::{Block, Event, EventKind, Input, Message, Source, Text};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+/// The CLI writes what came of a call before it has told of it. So often the file is looked at again until it has, which takes
+/// about a second; of some calls it never tells.
+const LOOKS: u32 = 20;
 
 /// The session file of one session.
 #[derive(Debug)]
@@ -19,6 +23,9 @@ pub(super) struct SessionFile {
     begun: HashSet<String>,
     /// Those that the file told of before the agent did: what it tells then is known, and less than was told.
     early: HashSet<String>,
+    /// What the file has said since a call that the agent is yet to tell of, and how often it was looked at since.
+    held: VecDeque<Event<'static>>,
+    looks: u32,
     /// When the turn began, in milliseconds since 1970.
     since: i64,
 }
@@ -34,7 +41,8 @@ impl SessionFile {
             place
         });
         let fusion = Fusion::thinking().knowing(resumed.map(calls).unwrap_or_default());
-        Self { place, fusion, begun: HashSet::new(), early: HashSet::new(), since: 0 }
+        let (begun, early, held) = (HashSet::new(), HashSet::new(), VecDeque::new());
+        Self { place, fusion, begun, early, held, looks: 0, since: 0 }
     }
 
     /// Tells what was fused. A call of which only the file knows, such as one of a tool that is not there, begins with its
@@ -64,6 +72,35 @@ impl SessionFile {
                 _ => {}
             }
             out.push(event);
+        }
+    }
+
+    /// Takes in what the file said: all of it, or as far as the agent has told of the calls in it.
+    fn take(&mut self, all: bool, out: &mut Vec<Event<'static>>) {
+        let mut fused = Vec::new();
+        while let Some(event) = self.held.pop_front() {
+            if !all && self.looks < LOOKS && self.is_unheard_of(&event) {
+                self.held.push_front(event);
+                self.looks += 1;
+                break;
+            }
+            self.looks = 0;
+            match &event.kind {
+                // ACP has told it.
+                EventKind::SessionStarted { .. } => {}
+                EventKind::MessageRecorded { message, .. } if self.is_earlier(message) => {
+                    fused.push(event);
+                }
+                _ => self.fusion.session(event, &mut fused),
+            }
+        }
+        self.tell(fused, out);
+    }
+
+    fn is_unheard_of(&self, event: &Event<'_>) -> bool {
+        match &event.kind {
+            EventKind::MessageRecorded { message, .. } => self.fusion.is_unheard_of(message),
+            _ => false,
         }
     }
 
@@ -102,6 +139,7 @@ impl Beside for SessionFile {
         self.fusion = std::mem::take(&mut self.fusion).next_turn();
         self.begun.clear();
         self.early.clear();
+        self.held.clear();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.since = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
     }
@@ -113,19 +151,8 @@ impl Beside for SessionFile {
     }
 
     fn look(&mut self, out: &mut Vec<Event<'static>>) {
-        let events = self.place.as_mut().map(Place::poll).unwrap_or_default();
-        let mut fused = Vec::new();
-        for event in events {
-            match &event.kind {
-                // ACP has told it.
-                EventKind::SessionStarted { .. } => {}
-                EventKind::MessageRecorded { message, .. } if self.is_earlier(message) => {
-                    fused.push(event);
-                }
-                _ => self.fusion.session(event, &mut fused),
-            }
-        }
-        self.tell(fused, out);
+        self.held.extend(self.place.as_mut().map(Place::poll).unwrap_or_default());
+        self.take(false, out);
     }
 
     fn is_settled(&self) -> bool {
@@ -137,6 +164,7 @@ impl Beside for SessionFile {
         let Some(place) = &self.place else { return };
         place.put_stub_away();
         let followed = place.path().is_some();
+        self.take(true, out);
         let done = match done {
             Done::Succeeded => FileDone::Succeeded,
             Done::Failed => FileDone::Failed,
@@ -163,7 +191,7 @@ impl Beside for SessionFile {
 mod tests {
     use super::SessionFile;
     use crate::acp::{Beside, Plain, Translator};
-    use crate::model::{Event, EventKind};
+    use crate::model::{Event, EventKind, Source};
     use serde_json::value::RawValue;
     use std::fs;
     use std::sync::Arc;
@@ -179,8 +207,8 @@ mod tests {
         events.into_iter().map(Event::into_owned).collect()
     }
 
-    #[test]
-    fn a_call_that_the_file_has_before_the_agent_tells_of_it_is_told_once() {
+    /// A session whose file has what came of a call of which the agent has told nothing yet, and what was heard of it.
+    fn early() -> (tempfile::TempDir, SessionFile, Vec<Event<'static>>) {
         let home = tempfile::tempdir().unwrap();
         let chats = home.path().join("tmp/shop/chats");
         fs::create_dir_all(&chats).unwrap();
@@ -194,16 +222,41 @@ mod tests {
         fs::write(file, format!("{}\n{}\n", lines[0], lines[1])).unwrap();
         let mut out = Vec::new();
         session.look(&mut out);
+        (home, session, out)
+    }
+
+    /// The agent tells of the call, after so many looks; gives the beginnings and ends that were told, with their sources.
+    fn tell(looks: u32) -> Vec<(&'static str, Source)> {
+        let (_home, mut session, mut out) = early();
+        for _ in 0..looks {
+            session.look(&mut out);
+        }
         let mut translator = Translator::new(Arc::new(Plain));
         for status in ["in_progress", "failed"] {
             for event in told(&mut translator, status) {
                 session.event(event, &mut out);
             }
         }
-        let count = |is: fn(&EventKind<'_>) -> bool| out.iter().filter(|e| is(&e.kind)).count();
-        assert_eq!(count(|kind| matches!(kind, EventKind::ToolStarted { .. })), 1, "{out:#?}");
-        assert_eq!(count(|kind| matches!(kind, EventKind::ToolEnded { .. })), 1, "{out:#?}");
+        session.look(&mut out);
         assert!(session.is_settled());
         assert_eq!(session.messages().len(), 1, "{:#?}", session.messages());
+        let calls = out.iter().filter_map(|event| match &event.kind {
+            EventKind::ToolStarted { .. } => Some(("started", event.source)),
+            EventKind::ToolEnded { .. } => Some(("ended", event.source)),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    #[test]
+    fn a_call_that_the_file_has_before_the_agent_tells_of_it_is_told_in_its_order() {
+        use Source::{Acp, SessionFile};
+        assert_eq!(tell(1), [("started", Acp), ("ended", Acp), ("ended", SessionFile)]);
+    }
+
+    #[test]
+    fn a_call_that_the_agent_is_late_with_is_told_once() {
+        use Source::SessionFile;
+        assert_eq!(tell(super::LOOKS), [("started", SessionFile), ("ended", SessionFile)]);
     }
 }

@@ -95,6 +95,17 @@ impl Fusion {
         })
     }
 
+    /// True where a message has what came of a call of which the stream has said nothing yet.
+    pub fn is_unheard_of(&self, message: &Message<'_>) -> bool {
+        message.blocks().iter().any(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => {
+                let id = tool_use_id.to_str();
+                !self.completed.contains(id.as_ref()) && !self.calls.contains_key(id.as_ref())
+            }
+            _ => false,
+        })
+    }
+
     /// True where the stream has shown what the session file does not have yet.
     pub fn is_behind(&self) -> bool {
         let ended =
