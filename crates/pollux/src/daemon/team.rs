@@ -18,13 +18,13 @@ use super::log::team::Kept;
 use crate::api::Summary;
 use crate::api::schedule::{Run, Schedule};
 use crate::api::team::{Job, Member};
-use crate::team::given::Rights;
+use crate::team::given::{Rights, may_choose};
 use crate::team::job::State;
 use crate::team::limits::Limits;
 use crate::team::store::Store;
 use crate::trouble::Trouble;
 use jiff::Timestamp;
-use pollux_agent::model::SessionStatus;
+use pollux_agent::model::{Question, SessionStatus};
 use pollux_agent::session::{By, Command, Reply, Request};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -362,23 +362,21 @@ impl Teams {
         let open = summary.questions.first().ok_or_else(|| {
             Trouble::refused("no_question", format!("{agent} waits for no answer"))
         })?;
-        let question: serde_json::Value = serde_json::from_str(open.question.get())?;
+        let question: Question<'_> = serde_json::from_str(open.question.get())?;
         if let Some(own) = caller.session() {
             let may = self.kept(own).is_some_and(|kept| kept.given.answers);
             if !may || !self.is_above(own, &session) {
                 let trouble = Trouble::refused("not_allowed", "you may not answer for a person");
                 return Err(trouble.hint("tell the person that the agent waits").into());
             }
-            let options = question["options"].as_array().cloned().unwrap_or_default();
-            let chosen = options.into_iter().find(|option| option["id"] == choice);
-            let effect = chosen.and_then(|option| option["effect"].as_str().map(str::to_owned));
-            if effect.as_deref().is_some_and(|effect| effect.ends_with("_always")) {
+            let chosen = question.options.iter().find(|option| option.id == *choice);
+            if chosen.is_some_and(|option| !may_choose(question.kind, option.effect)) {
                 let trouble = Trouble::refused("not_allowed", "only a person may answer for good");
                 return Err(trouble.hint("choose one that counts once").into());
             }
         }
         let command = Command::Answer {
-            question_id: question["id"].as_str().unwrap_or_default().to_owned(),
+            question_id: question.id.to_string(),
             choice: choice.to_owned(),
             reason,
             shown: Some(open.shown.clone()),

@@ -2,7 +2,7 @@
 
 use super::profile::{Profile, Server};
 use super::tools::{Tools, lesser};
-use pollux_agent::model::Mode;
+use pollux_agent::model::{Effect, Mode, QuestionKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -68,6 +68,16 @@ pub fn given(profile: &Profile, name: &str, caller: Option<&Rights>) -> (Given, 
     (given, mode)
 }
 
+/// True where an agent may answer so: yes or no for this once, or what a model itself wants to know. All else lasts, such as
+/// a guard that is switched off for the whole session or a model that is changed, and is for a person.
+pub fn may_choose(kind: QuestionKind, effect: Effect) -> bool {
+    match effect {
+        Effect::AllowOnce | Effect::RejectOnce => true,
+        Effect::AllowAlways | Effect::RejectAlways => false,
+        Effect::Other => kind == QuestionKind::Choice,
+    }
+}
+
 /// What it is told: the profile's own words, and the little that every agent of a team needs to know.
 fn system(profile: &Profile, name: &str, teams: bool) -> String {
     let mut text = profile.prompt.clone();
@@ -86,4 +96,21 @@ fn system(profile: &Profile, name: &str, teams: bool) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_choose;
+    use pollux_agent::model::{Effect, QuestionKind};
+
+    #[test]
+    fn an_agent_opens_no_door_for_good() {
+        assert!(may_choose(QuestionKind::Command, Effect::AllowOnce));
+        assert!(may_choose(QuestionKind::Loop, Effect::RejectOnce));
+        assert!(may_choose(QuestionKind::Choice, Effect::Other));
+        assert!(!may_choose(QuestionKind::Edit, Effect::AllowAlways));
+        // "Disable loop detection for this session" is neither yes nor no.
+        assert!(!may_choose(QuestionKind::Loop, Effect::Other));
+        assert!(!may_choose(QuestionKind::SignIn, Effect::Other));
+    }
 }
