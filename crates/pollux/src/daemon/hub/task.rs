@@ -1,6 +1,7 @@
 //! One session's task: the only one that numbers its events, asks its rules, and gives its agent orders.
 
 mod begin;
+mod branch;
 mod hooked;
 mod pump;
 mod record;
@@ -179,7 +180,7 @@ impl Task {
 
     pub(super) async fn run(mut self) {
         let stop = self.stop.clone();
-        self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
+        self.summary.branch = self.summary.cwd.as_deref().and_then(branch::branch);
         self.begin().await;
         let agents = self.agents.clone();
         let start = self.wanted.clone().filter(|_| self.summary.status != SessionStatus::Exited);

@@ -83,7 +83,7 @@ impl Task {
 
     /// Counts messages and tokens, and looks at the branch. With `keep`, the next daemon shall know too.
     pub(super) async fn recount(&mut self, keep: bool) {
-        self.summary.branch = self.summary.cwd.as_deref().and_then(sum::branch);
+        self.summary.branch = self.summary.cwd.as_deref().and_then(super::branch::branch);
         let no = self.no;
         let Ok((messages, tokens)) =
             self.log.read(move |connection| log::counts(connection, no)).await

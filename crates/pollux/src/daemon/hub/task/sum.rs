@@ -6,8 +6,6 @@ use pollux_agent::gemini::models::context_window;
 use pollux_agent::model::{At, Event, EventKind, Meaning, Role};
 use pollux_agent::session::Session;
 use serde_json::value::to_raw_value;
-use std::fs;
-use std::path::Path;
 
 const TITLE: usize = 80;
 
@@ -102,18 +100,6 @@ pub(super) fn state(summary: &mut Summary, session: &Session, before: &Summary) 
     if differs(summary, before) {
         summary.version = before.version + 1;
     }
-}
-
-/// The git branch of a directory: what `HEAD` names in it, or in the one above.
-pub(super) fn branch(cwd: &Path) -> Option<String> {
-    let git = cwd.ancestors().map(|at| at.join(".git")).find(|git| git.exists())?;
-    // In a worktree it is a file that says where.
-    let place = match fs::read_to_string(&git) {
-        Ok(text) => git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
-    let head = fs::read_to_string(place.join("HEAD")).ok()?;
-    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }
 
 /// How many messages there are.
