@@ -19,6 +19,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 pub use clean::clean;
+pub(crate) use html::escape;
 pub use redact::redact;
 
 /// How a session is written.

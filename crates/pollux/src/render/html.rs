@@ -9,7 +9,8 @@ use super::markdown::is_shown;
 use super::piece::{self, Call, Detail, Piece};
 use super::{Header, Options};
 use pollux_agent::model::{ImageSource, Message, Role, Status};
-use prose::{escape, prose};
+pub(crate) use prose::escape;
+use prose::prose;
 use std::io::{self, Write};
 
 const STYLE: &str = include_str!("html/page.css");

@@ -1,5 +1,6 @@
 //! Units that start the daemon when the user logs in.
 
+use crate::render::escape;
 use anyhow::Context;
 
 /// The kind of this system.
@@ -8,8 +9,13 @@ pub(super) const HERE: &str = if cfg!(target_os = "macos") { "launchd" } else { 
 /// A unit that runs this very program.
 pub(super) fn unit(systemd: bool) -> anyhow::Result<String> {
     let program = std::env::current_exe().context("where is this program?")?;
-    let program = program.display();
-    Ok(if systemd {
+    let program = program.to_str().context("the path of this program is no text")?;
+    Ok(text(systemd, program))
+}
+
+fn text(systemd: bool, program: &str) -> String {
+    if systemd {
+        let program = program.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%");
         format!(
             "# ~/.config/systemd/user/pollux.service\n\
              # systemctl --user enable --now pollux\n\
@@ -18,6 +24,7 @@ pub(super) fn unit(systemd: bool) -> anyhow::Result<String> {
              [Install]\nWantedBy=default.target\n"
         )
     } else {
+        let program = escape(program);
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <!-- ~/Library/LaunchAgents/pollux.plist; launchctl load ~/Library/LaunchAgents/pollux.plist -->\n\
@@ -27,5 +34,22 @@ pub(super) fn unit(systemd: bool) -> anyhow::Result<String> {
              </array>\n  <key>RunAtLoad</key>\n  <true/>\n  <key>KeepAlive</key>\n  <dict>\n    \
              <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n</dict>\n</plist>\n"
         )
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn a_path_with_anything_in_it_stays_the_same_path() {
+        let program = r#"/opt/100% "mine" & co/bin\pollux"#;
+        let unit = text(true, program);
+        assert!(
+            unit.contains(r#"ExecStart="/opt/100%% \"mine\" & co/bin\\pollux" serve"#),
+            "{unit}"
+        );
+        let plist = text(false, program);
+        assert!(plist.contains("<string>/opt/100% &quot;mine&quot; &amp; co/"), "{plist}");
+    }
 }

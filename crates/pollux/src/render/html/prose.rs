@@ -73,7 +73,7 @@ fn address(link_type: LinkType, url: &str) -> Option<Cow<'_, str>> {
 }
 
 /// A text in which nothing is HTML, in an attribute as well.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }
