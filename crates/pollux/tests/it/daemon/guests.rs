@@ -115,7 +115,8 @@ async fn what_was_done_is_in_the_audit_log_also_where_whoever_did_it_has_gone() 
             Ok((done, told))
         });
         let (done, told) = counts.await.unwrap();
-        if done == told { Ok(()) } else { Err(format!("{done} done, {told} told")) }
+        // The last one alone was done by somebody who has stayed.
+        if done > 1 && done == told { Ok(()) } else { Err(format!("{done} done, {told} told")) }
     })
     .await;
     house.close().await;
