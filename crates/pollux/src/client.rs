@@ -26,6 +26,9 @@ const START: Duration = Duration::from_secs(10);
 /// How often it is asked meanwhile.
 const ASK: Duration = Duration::from_millis(10);
 
+/// How long a daemon that is there may take to say so. One that comes up looks for its agents first.
+const ANSWER: Duration = Duration::from_secs(20);
+
 /// A journal that is longer is put aside before the next daemon writes to it.
 const LONGEST_JOURNAL: u64 = 8 << 20;
 
@@ -33,21 +36,26 @@ const LONGEST_JOURNAL: u64 = 8 << 20;
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
+    place: Place,
 }
 
 impl Client {
     /// The daemon that runs, if one does.
     pub async fn running(config: &Config) -> anyhow::Result<Option<Self>> {
-        let socket = Place::new(&config.data).socket();
+        let place = Place::new(&config.data);
+        let socket = place.socket();
         if !socket.exists() {
             return Ok(None);
         }
         // No certificate is ever looked at on this way, but the builder wants somebody who could.
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().unix_socket(socket).no_proxy().build()?;
-        let client = Self { http };
-        let answer = client.http.get(url("/api/v1/health")).send().await;
-        Ok(answer.is_ok().then_some(client))
+        let client = Self { http, place };
+        match client.http.get(url("/api/v1/health")).timeout(ANSWER).send().await {
+            Ok(_) => Ok(Some(client)),
+            Err(error) if error.is_timeout() => Err(client.silent().into()),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The daemon, which is started where none runs.
@@ -80,7 +88,7 @@ impl Client {
 
     /// Asks for something.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
-        read(self.http.get(url(path)).send().await).await
+        self.read(self.http.get(url(path)).send().await).await
     }
 
     /// Sends something.
@@ -89,22 +97,22 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<T> {
-        read(self.http.post(url(path)).json(body).send().await).await
+        self.read(self.http.post(url(path)).json(body).send().await).await
     }
 
     /// Takes something away.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
         let request = self.http.request(Method::DELETE, url(path));
-        read(request.header("content-type", "application/json").send().await).await
+        self.read(request.header("content-type", "application/json").send().await).await
     }
 
     /// A stream of frames.
     pub async fn stream(&self, path: &str) -> anyhow::Result<Response> {
-        let response = self.http.get(url(path)).send().await.context("the daemon is gone")?;
+        let response = self.http.get(url(path)).send().await.with_context(|| self.gone())?;
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(refused(response).await)
+        Err(self.refused(response).await)
     }
 
     /// All sessions.
@@ -146,6 +154,54 @@ impl Client {
         let accepted: Accepted = self.post(&path, &body).await?;
         Ok(accepted.reply)
     }
+
+    async fn read<T: DeserializeOwned>(
+        &self,
+        sent: reqwest::Result<Response>,
+    ) -> anyhow::Result<T> {
+        let response = sent.with_context(|| self.gone())?;
+        if response.status().is_success() {
+            let read = response.json().await;
+            return read.context("the daemon said something else than was expected");
+        }
+        Err(self.refused(response).await)
+    }
+
+    async fn refused(&self, response: Response) -> anyhow::Error {
+        let status = response.status();
+        let Ok(problem) = response.json::<Problem>().await else {
+            let trouble = Trouble::failed("daemon", format!("the daemon answered {status}"));
+            return trouble.hint(self.says_why()).into();
+        };
+        if !status.is_server_error() {
+            return Trouble::refused("daemon", problem.message).hint_of(problem.hint).into();
+        }
+        // Where its journal is it tells nobody, but we know.
+        let hint = problem.hint.filter(|_| problem.code != "failed");
+        let hint = hint.unwrap_or_else(|| self.says_why());
+        Trouble::failed("daemon", problem.message).hint(hint).into()
+    }
+
+    /// It has ended while it was needed.
+    pub fn gone(&self) -> Trouble {
+        let hint = format!("{}; the next command starts another", self.says_why());
+        Trouble::failed("gone", "the daemon is gone").hint(hint)
+    }
+
+    /// It holds the socket, and so no other can be started.
+    fn silent(&self) -> Trouble {
+        let end = match self.place.announced() {
+            Some(address) => format!("`kill {}` ends it", address.pid),
+            None => "end its process".to_owned(),
+        };
+        let hint = format!("{end}, and the next command starts another; {}", self.says_why());
+        Trouble::failed("daemon_silent", "the daemon runs, but does not answer").hint(hint)
+    }
+
+    /// Where to look for what the daemon does not tell.
+    pub fn says_why(&self) -> String {
+        format!("{} says why", self.place.journal().display())
+    }
 }
 
 /// The name is never looked up: the way is the user's own socket.
@@ -165,28 +221,6 @@ pub fn escaped(word: &str) -> String {
         }
     }
     out
-}
-
-async fn read<T: DeserializeOwned>(sent: reqwest::Result<Response>) -> anyhow::Result<T> {
-    let response = sent.context("the daemon is gone")?;
-    if response.status().is_success() {
-        return response.json().await.context("the daemon said something else than was expected");
-    }
-    Err(refused(response).await)
-}
-
-async fn refused(response: Response) -> anyhow::Error {
-    let status = response.status();
-    let Ok(problem) = response.json::<Problem>().await else {
-        return anyhow::anyhow!("the daemon answered {status}");
-    };
-    let hint = problem.hint.unwrap_or_default();
-    let trouble = if status.is_server_error() {
-        Trouble::failed("daemon", problem.message)
-    } else {
-        Trouble::refused("daemon", problem.message)
-    };
-    if hint.is_empty() { trouble.into() } else { trouble.hint(hint).into() }
 }
 
 /// Starts a daemon that outlives this program.

@@ -44,6 +44,15 @@ impl Trouble {
         self.hint = Some(hint.into());
         self
     }
+
+    /// The same with what somebody else says to do about it, if they do.
+    #[must_use]
+    pub fn hint_of(self, other: Option<impl Into<String>>) -> Self {
+        match other {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
 }
 
 impl fmt::Display for Trouble {

@@ -85,7 +85,8 @@ impl Pane {
             }
             _ => {
                 let message = format!("there is no pane {id}");
-                Err(Failure::new(Phase::Find, "no_terminal", message))
+                Err(Failure::new(Phase::Find, "no_terminal", message)
+                    .hint("`tmux list-panes -a` lists them"))
             }
         }
     }

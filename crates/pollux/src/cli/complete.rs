@@ -5,21 +5,26 @@ use crate::client::Client;
 use crate::config::Config;
 use clap_complete::CompletionCandidate;
 use std::ffi::OsStr;
+use std::time::Duration;
 
 /// How many are offered.
 const OFFERED: usize = 200;
+/// Somebody has pressed a key and sees nothing until we are done.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The ids that begin like this. Nothing where no daemon runs: completing starts none.
 pub(super) fn ids(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy().into_owned();
     let Ok(config) = Config::read() else { return Vec::new() };
     let Ok(runtime) = runtime() else { return Vec::new() };
-    let sessions = runtime.block_on(async {
+    let asked = async {
         match Client::running(&config).await {
             Ok(Some(client)) => client.sessions(OFFERED).await.unwrap_or_default(),
             _ => Vec::new(),
         }
-    });
+    };
+    let sessions = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+    let sessions = sessions.unwrap_or_default();
     let fits = sessions.into_iter().filter(|session| session.id.starts_with(&begun));
     fits.map(|session| {
         let title = session.title.unwrap_or_default();

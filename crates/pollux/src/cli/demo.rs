@@ -30,6 +30,9 @@ const PROMPT: &str =
 /// What the reviewer is asked at the end.
 const REVIEW: &str = "Review what was done to hello.txt: it was to become friendlier.";
 
+/// What to do where it does not.
+const DOCTOR: &str = "`pollux doctor` says what is missing";
+
 /// See it work: the real agent against a scripted model, with no key, in your browser
 ///
 /// Everything is in a private directory, which goes at the end: the project, the sessions, the daemon, and the agent where
@@ -202,7 +205,7 @@ async fn play(client: &Client, session: &str, unattended: bool) -> anyhow::Resul
             Waited::Came(Until::Idle) => {}
             Waited::Came(Until::Exit) | Waited::Gone => {
                 let trouble = Trouble::failed("demo_ended", "the session has ended too early");
-                return Err(trouble.hint("`pollux doctor` says what is missing").into());
+                return Err(trouble.hint(DOCTOR).into());
             }
         }
     }

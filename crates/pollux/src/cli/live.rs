@@ -135,7 +135,7 @@ fn done(json: bool) -> anyhow::Result<()> {
 
 /// A failure of the library as an error of the program: what the rules or the screen turn down is refused.
 fn trouble(failure: Failure) -> anyhow::Error {
-    let mut trouble = match failure.phase {
+    let trouble = match failure.phase {
         Phase::Request | Phase::Find if !failure.code.starts_with("tmux") => {
             Trouble::refused(failure.code, failure.message)
         }
@@ -144,8 +144,5 @@ fn trouble(failure: Failure) -> anyhow::Error {
         }
         _ => Trouble::failed(failure.code, failure.message),
     };
-    if let Some(hint) = failure.hint {
-        trouble = trouble.hint(hint);
-    }
-    trouble.into()
+    trouble.hint_of(failure.hint).into()
 }

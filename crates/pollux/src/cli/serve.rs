@@ -190,7 +190,8 @@ async fn down(config: &Config) -> anyhow::Result<ExitCode> {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    Err(Trouble::failed("still_there", "the daemon was told to end and has not").into())
+    let trouble = Trouble::failed("still_there", "the daemon was told to end and has not");
+    Err(trouble.hint(client.says_why()).into())
 }
 
 async fn allow(directory: PathBuf, config: &Config) -> anyhow::Result<ExitCode> {

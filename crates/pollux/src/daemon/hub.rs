@@ -219,8 +219,10 @@ impl Hub {
     /// The terminal that the agent of a session is in.
     pub async fn pane(&self, id: &str) -> anyhow::Result<Pane> {
         let pane = self.told(id, |reply| Ask::Pane { reply }).await?;
-        let none =
-            || Trouble::refused("no_terminal", "the agent of this session is not in a terminal");
+        let none = || {
+            Trouble::refused("no_terminal", "the agent of this session is not in a terminal")
+                .hint("`pollux new` starts agents in terminals")
+        };
         Ok(pane.ok_or_else(none)?)
     }
 

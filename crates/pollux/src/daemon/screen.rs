@@ -76,5 +76,5 @@ impl Shown {
 }
 
 fn trouble(failure: Failure) -> anyhow::Error {
-    Trouble::refused(failure.code, failure.message).into()
+    Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
 }

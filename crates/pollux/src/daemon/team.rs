@@ -385,8 +385,7 @@ impl Teams {
         match self.command(&session, id, caller.by(self), command).await? {
             Reply::Done(_) => Ok(()),
             Reply::Refused(refusal) => {
-                let hint = refusal.hint.unwrap_or_default();
-                Err(Trouble::refused("refused", refusal.message).hint(hint).into())
+                Err(Trouble::refused("refused", refusal.message).hint_of(refusal.hint).into())
             }
         }
     }

@@ -350,6 +350,7 @@ impl Work {
 
 pub(super) fn gone() -> Failure {
     Failure::new(Phase::Request, "exited", "the agent is gone")
+        .hint("go on with its session: `pollux new --resume ID`")
 }
 
 /// Commands of the CLI that begin a new conversation.

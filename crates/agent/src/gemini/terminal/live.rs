@@ -1,8 +1,9 @@
 //! The handle of a live agent: its events, and orders for it.
 
+use super::act::gone;
 use super::order::{Busy, Kind, Order};
 use super::words::Words;
-use crate::model::{Event, Failure, Mode, Phase};
+use crate::model::{Event, Failure, Mode};
 use crate::terminal::Pane;
 use std::path::PathBuf;
 use tokio::sync::{mpsc, oneshot};
@@ -123,7 +124,6 @@ impl Orders {
 
     async fn give(&self, kind: Kind) -> Result<(), Failure> {
         let (done, is_done) = oneshot::channel();
-        let gone = || Failure::new(Phase::Request, "exited", "the agent is gone");
         self.queue.send(Order { kind, done }).await.ok().ok_or_else(gone)?;
         is_done.await.ok().ok_or_else(gone)?
     }

@@ -194,6 +194,7 @@ impl Start {
         let cwd = self.cwd.canonicalize().map_err(|error| {
             let message = format!("cannot work in {}: {error}", self.cwd.display());
             Failure::new(Phase::Start, "no_directory", message)
+                .hint("name another one with `--cwd`")
         })?;
         let home =
             self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());

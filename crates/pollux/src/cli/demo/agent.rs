@@ -27,12 +27,12 @@ pub(super) async fn find(args: &Demo, config: &Config, place: &Path) -> anyhow::
         Ok(cli) if args.agent_path.is_some() || args.live => {
             let message = format!("{} is too old", cli.path.display());
             return Err(Trouble::refused("too_old", message)
-                .hint(format!("{OLDEST} or newer"))
+                .hint(format!("install {OLDEST} or newer"))
                 .into());
         }
         Err(failure) if args.agent_path.is_some() || args.live => {
-            let hint = failure.hint.unwrap_or_default();
-            return Err(Trouble::failed(failure.code, failure.message).hint(hint).into());
+            let trouble = Trouble::failed(failure.code, failure.message);
+            return Err(trouble.hint_of(failure.hint).into());
         }
         _ => {}
     }
@@ -89,7 +89,7 @@ async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
     if !ended.success() {
         let trouble = Trouble::failed("not_fetched", format!("{PACKAGE} could not be fetched"));
         return Err(anyhow::anyhow!("{}", said.trim().to_owned())
-            .context(trouble.hint("is the npm registry reached?")));
+            .context(trouble.hint("look whether the npm registry can be reached: `npm ping`")));
     }
     report::note(&format!("fetched {PACKAGE}, {}B", short(size(&directory))));
     Ok(directory.join("node_modules/.bin/gemini"))

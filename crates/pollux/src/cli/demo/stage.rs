@@ -1,6 +1,6 @@
 //! What a demo is played on: a project, a scripted model, a daemon, all in a private directory.
 
-use super::Demo;
+use super::{DOCTOR, Demo};
 use crate::client::Client;
 use crate::config::Config;
 use crate::trouble::Trouble;
@@ -94,10 +94,10 @@ async fn come_up(daemon: &mut Child, config: &Config) -> anyhow::Result<Client> 
         if let Ok(ended) = tokio::time::timeout(ASK, daemon.wait()).await {
             let said = daemon.stderr();
             let trouble = Trouble::failed("no_daemon", format!("the daemon has ended: {}", ended?));
-            return Err(anyhow::anyhow!("{}", said.trim().to_owned()).context(trouble));
+            return Err(anyhow::anyhow!("{}", said.trim().to_owned()).context(trouble.hint(DOCTOR)));
         }
     }
-    Err(Trouble::failed("no_daemon", "the daemon did not come up").into())
+    Err(Trouble::failed("no_daemon", "the daemon did not come up").hint(DOCTOR).into())
 }
 
 /// Opens the address where there is a desktop. Where there is none, the person does it.

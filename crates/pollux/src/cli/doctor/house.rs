@@ -25,7 +25,7 @@ async fn tmux() -> Finding {
     match Socket::version().await {
         Ok(version) => Finding::well(WHAT, version),
         Err(failure) => {
-            let hint = failure.hint.unwrap_or_default();
+            let hint = failure.hint.as_deref().unwrap_or("install it");
             Finding::warning(WHAT, failure.message, format!("{hint}; only terminals need it"))
         }
     }

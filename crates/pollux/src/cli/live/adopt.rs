@@ -27,7 +27,8 @@ impl Adopt {
             let known = known(config).await?;
             if known.iter().any(|known| known.socket == socket && known.pane == *pane) {
                 let message = format!("the agent in {pane} has a name already");
-                return Err(Trouble::refused("adopted_already", message).into());
+                let trouble = Trouble::refused("adopted_already", message);
+                return Err(trouble.hint("`pollux ls` shows it").into());
             }
         }
         let home = config.gemini.parent().unwrap_or(&config.gemini);

@@ -84,6 +84,9 @@ async fn show(id: &str, config: &Config) -> anyhow::Result<ExitCode> {
             question(&dialog.question("open"));
             Ok(ExitCode::SUCCESS)
         }
-        None => Err(Trouble::refused("no_question", "the agent asks nothing").into()),
+        None => {
+            let trouble = Trouble::refused("no_question", "the agent asks nothing");
+            Err(trouble.hint("`pollux screen` shows what it does").into())
+        }
     }
 }

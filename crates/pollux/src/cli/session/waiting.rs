@@ -6,7 +6,6 @@ use crate::client::{Client, Until, Waited, escaped, wait};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
-use crate::trouble::Trouble;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use serde::Deserialize;
@@ -64,7 +63,7 @@ pub(super) async fn run(args: Wait, config: &Config) -> anyhow::Result<ExitCode>
     let (word, code) = match waited {
         Some(Waited::Came(until)) => code(until),
         None => ("timeout", 12),
-        Some(Waited::Gone) => return Err(gone()),
+        Some(Waited::Gone) => return Err(client.gone().into()),
     };
     if args.json {
         report::json(&serde_json::json!({ "session": session, "came": word }))?;
@@ -82,10 +81,6 @@ fn code(until: Until) -> (&'static str, u8) {
     }
 }
 
-fn gone() -> anyhow::Error {
-    Trouble::failed("gone", "the daemon is gone").into()
-}
-
 /// Waits until there is nothing more to do without a person, and prints what the agent said after an event, and what it asks.
 pub(super) async fn until_idle(
     client: &Client,
@@ -93,7 +88,9 @@ pub(super) async fn until_idle(
     after: u64,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let Waited::Came(until) = wait(client, session, ANY).await? else { return Err(gone()) };
+    let Waited::Came(until) = wait(client, session, ANY).await? else {
+        return Err(client.gone().into());
+    };
     if !json {
         report::text(&said(client, session, after).await?)?;
         if until == Until::Question {

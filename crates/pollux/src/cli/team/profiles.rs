@@ -128,7 +128,10 @@ fn text_of(found: &Found) -> anyhow::Result<String> {
 fn show(store: &Store, name: &str, json: bool) -> anyhow::Result<ExitCode> {
     let found = store.look(name).ok_or_else(|| unknown(name))?;
     if json {
-        let profile = found.profile.map_err(|wrong| Trouble::refused("wrong_profile", wrong.0))?;
+        let profile = found.profile.map_err(|wrong| {
+            let trouble = Trouble::refused("wrong_profile", wrong.0);
+            trouble.hint("`pollux profiles validate` says where")
+        })?;
         report::json(&profile)?;
     } else {
         report::text(&crate::render::clean(&text_of(&found)?))?;
@@ -237,7 +240,8 @@ fn create(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
     let path = store.own.join(format!("{name}.md"));
     if path.exists() {
         let message = format!("you have a profile `{name}`: {}", path.display());
-        return Err(Trouble::refused("profile_exists", message).into());
+        let trouble = Trouble::refused("profile_exists", message);
+        return Err(trouble.hint("change that one, or choose another name").into());
     }
     fs::create_dir_all(&store.own)?;
     put(&path, &include_str!("../../../profiles/new.txt").replace("NAME", name))?;

@@ -106,7 +106,8 @@ pub(crate) struct Shutdown {
 impl Shutdown {
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let Some(client) = Client::running(config).await? else {
-            return Err(Trouble::refused("no_daemon", "no daemon runs, and so no team").into());
+            let trouble = Trouble::refused("no_daemon", "no daemon runs, and so no team");
+            return Err(trouble.hint("there is nothing to end").into());
         };
         let first = if let Some(agent) = self.agent {
             vec![agent]

@@ -136,8 +136,7 @@ impl Hub {
         match self.command(id, request).await? {
             Reply::Done(_) => Ok(()),
             Reply::Refused(refusal) => {
-                let hint = refusal.hint.unwrap_or_default();
-                Err(Trouble::refused("refused", refusal.message).hint(hint).into())
+                Err(Trouble::refused("refused", refusal.message).hint_of(refusal.hint).into())
             }
         }
     }

@@ -35,16 +35,19 @@ impl Hub {
         });
         let path = path.with_context(|| {
             Trouble::refused("no_place", "it is not known where the agent had this session's file")
+                .hint("start the agent once in the session's directory, and try again")
         })?;
         if path.exists() {
             let message = format!("{} is there", path.display());
-            return Err(Trouble::refused("file_is_there", message).into());
+            let trouble = Trouble::refused("file_is_there", message);
+            return Err(trouble.hint("only a session whose file is gone can be restored").into());
         }
         let wholes = self.log().read(move |connection| log::wholes(connection, no)).await?;
         let originals: Vec<String> = wholes.iter().filter_map(|whole| original(whole)).collect();
         if originals.is_empty() {
             let message = "the log has no messages of this session";
-            return Err(Trouble::refused("nothing_kept", message).into());
+            let trouble = Trouble::refused("nothing_kept", message);
+            return Err(trouble.hint("`pollux sessions rescue` may still find its file").into());
         }
         let agent = summary.agent_id.clone().unwrap_or_else(|| id.to_owned());
         let head = serde_json::json!({

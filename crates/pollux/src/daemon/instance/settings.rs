@@ -87,7 +87,8 @@ impl Told {
         };
         let file: File = toml::from_str(&text).map_err(|error| {
             let message = format!("{} cannot be read", path.display());
-            anyhow::Error::new(error).context(Trouble::refused("wrong_settings", message))
+            let trouble = Trouble::refused("wrong_settings", message);
+            anyhow::Error::new(error).context(trouble.hint("mend it, or move it away"))
         })?;
         Ok(file.serve)
     }

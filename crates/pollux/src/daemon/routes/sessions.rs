@@ -133,6 +133,10 @@ pub(super) async fn allowed(api: &Api, guest: &Guest, path: &FilePath) -> anyhow
     };
     // That it is not there is told to those only who may look.
     Ok(real.filter(fits).ok_or_else(|| {
+        if guest.device.is_none() {
+            let message = format!("there is no directory {}", path.display());
+            return Trouble::refused("no_directory", message).hint("name the whole path of one");
+        }
         let message = format!("{} is not a directory that was allowed", path.display());
         let hint = "on the machine itself: `pollux serve allow DIR`";
         Trouble::refused("outside_projects", message).hint(hint)

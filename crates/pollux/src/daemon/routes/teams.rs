@@ -131,7 +131,10 @@ pub(super) async fn give(
     need(&guest, Scope::Prompt)?;
     let profile = api.teams.store().find(&give.profile)?;
     widened(&guest, profile.mode.unwrap_or_default())?;
-    let cwd = give.cwd.clone().ok_or_else(|| Trouble::refused("wrong_request", "where?"))?;
+    let cwd = give.cwd.clone().ok_or_else(|| {
+        Trouble::refused("wrong_request", "where shall it work?")
+            .hint("name the whole path of a directory")
+    })?;
     give.cwd = Some(scoped(&api, &guest, &cwd).await?);
     let detail = json!({ "profile": give.profile, "cwd": give.cwd, "kind": give.kind });
     let job = api.teams.give(&caller(&guest), give).await?;

@@ -307,7 +307,9 @@ impl Teams {
         let command = Command::prompt(text);
         match self.command(&worker, prompt_id(job), pollux(), command).await? {
             Reply::Done(_) => Ok(()),
-            Reply::Refused(refusal) => Err(Trouble::refused("refused", refusal.message).into()),
+            Reply::Refused(refusal) => {
+                Err(Trouble::refused("refused", refusal.message).hint_of(refusal.hint).into())
+            }
         }
     }
 
@@ -352,7 +354,8 @@ impl Teams {
         let mut job = self.job(caller, id).await?;
         if job.state != State::Paused {
             let message = format!("the job has not paused: {}", job.state.word());
-            return Err(Trouble::refused("not_paused", message).into());
+            let trouble = Trouble::refused("not_paused", message);
+            return Err(trouble.hint("only a job that has paused can be gone on with").into());
         }
         if let Some(worker) = &job.worker {
             let no = self.hub().feed(worker)?.0;

@@ -75,7 +75,8 @@ impl Teams {
             }
         }
         if give.message.trim().is_empty() {
-            return Err(Trouble::refused("no_message", "there is nothing to be done").into());
+            let trouble = Trouble::refused("no_message", "there is nothing to be done");
+            return Err(trouble.hint("say what the agent shall do").into());
         }
         let profile = self.store().find(&give.profile)?;
         is_task(give.driver.or(profile.driver).unwrap_or_default(), &give.message)?;
