@@ -79,14 +79,10 @@ async fn show(id: &str, config: &Config) -> anyhow::Result<ExitCode> {
     let mut emulator = Emulator::new(captured.size);
     emulator.feed(captured.text.as_bytes());
     emulator.set_title(captured.told.title);
-    match read(&emulator.screen()).dialog {
-        Some(dialog) => {
-            question(&dialog.question("open"));
-            Ok(ExitCode::SUCCESS)
-        }
-        None => {
-            let trouble = Trouble::refused("no_question", "the agent asks nothing");
-            Err(trouble.hint("`pollux screen` shows what it does").into())
-        }
-    }
+    let Some(dialog) = read(&emulator.screen()).dialog else {
+        let trouble = Trouble::refused("no_question", "the agent asks nothing");
+        return Err(trouble.hint("`pollux screen` shows what it does").into());
+    };
+    question(&dialog.question("open"));
+    Ok(ExitCode::SUCCESS)
 }
