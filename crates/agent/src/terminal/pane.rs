@@ -128,6 +128,11 @@ impl Pane {
         Ok(Captured { text, size, cursor, alternate, told })
     }
 
+    /// The rows that stand in it now, as text. Takes nothing from its watcher.
+    pub async fn rows(&self) -> Result<Vec<String>, Failure> {
+        self.server.command(&["capture-pane", "-p", "-t", &self.id]).await
+    }
+
     /// What has gone over the upper edge, as text: at most so many rows.
     pub async fn history(&self, most: usize) -> Result<Vec<String>, Failure> {
         let from = format!("-{most}");

@@ -13,11 +13,13 @@ use crate::trouble::Trouble;
 use axum::extract::ws::{Message, WebSocket};
 use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
+use pollux_agent::session::Command;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -45,6 +47,8 @@ struct Client {
     /// The versions of summaries that were sent, where all are watched.
     watched: Option<HashMap<String, u64>>,
     commands: JoinSet<String>,
+    /// Of each session the last command that is on its way.
+    last: HashMap<String, oneshot::Receiver<()>>,
     /// The screens that are shown, each by a task that ends when it is dropped.
     screens: HashMap<String, JoinSet<()>>,
     /// True while somebody looks at it.
@@ -66,6 +70,7 @@ pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
         readers: HashMap::new(),
         watched: None,
         commands: JoinSet::new(),
+        last: HashMap::new(),
         screens: HashMap::new(),
         visible: false,
         pictures: mpsc::channel(1),
@@ -182,15 +187,7 @@ impl Client {
                     let trouble = Trouble::refused("too_many_commands", "wait for those before");
                     return self.failed(Some(id), &trouble.into()).await;
                 }
-                let (api, guest) = (Arc::clone(&self.api), self.guest.clone());
-                self.commands.spawn(async move {
-                    let outcome = commanded(&api, &guest, &session_id, id.clone(), command).await;
-                    let frame = match outcome {
-                        Ok(reply) => ServerFrame::Result { id, reply },
-                        Err(error) => ServerFrame::Error { id: Some(id), error: problem(&error) },
-                    };
-                    serde_json::to_string(&frame).unwrap_or_default()
-                });
+                self.command(id, session_id, command);
                 Ok(())
             }
             Ok(ClientFrame::Screen { session_id, on: false }) => {
@@ -211,6 +208,27 @@ impl Client {
             }
             Err(error) => self.wrong("unread_frame", &error.to_string()).await,
         }
+    }
+
+    /// Begins to do what it was told. Commands for one session are done in their order, those for others beside them.
+    fn command(&mut self, id: String, session_id: String, command: Command) {
+        let (api, guest) = (Arc::clone(&self.api), self.guest.clone());
+        let (done, is_done) = oneshot::channel();
+        self.last.retain(|_, last| last.try_recv() == Err(TryRecvError::Empty));
+        let before = self.last.insert(session_id.clone(), is_done);
+        self.commands.spawn(async move {
+            if let Some(before) = before {
+                // It is dropped when it is over.
+                let _over = before.await;
+            }
+            let outcome = commanded(&api, &guest, &session_id, id.clone(), command).await;
+            drop::<oneshot::Sender<()>>(done);
+            let frame = match outcome {
+                Ok(reply) => ServerFrame::Result { id, reply },
+                Err(error) => ServerFrame::Error { id: Some(id), error: problem(&error) },
+            };
+            serde_json::to_string(&frame).unwrap_or_default()
+        });
     }
 
     async fn subscribe(&mut self, id: String, seen: Option<(u64, u64)>) -> Result<(), Gone> {

@@ -9,7 +9,7 @@ use crate::trouble::Trouble;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::Version;
 use pollux_agent::gemini::terminal::{
-    Busy, Found, Live, Orders as Steering, Start, Words, adoptable, all,
+    Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
 };
 use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Text};
@@ -126,7 +126,8 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let life: String = uuid::Uuid::new_v4().simple().to_string().chars().take(6).collect();
     let pane = live.pane().clone();
     let ours = *pane.server().socket() == gemini.tmux.socket;
-    let steers = Steers { orders: live.orders(), pane, ours, life: life.clone() };
+    let hand = Hand::on(pane.clone());
+    let steers = Steers { orders: live.orders(), pane, hand, ours, life: life.clone() };
     let events = Box::new(Hears { live, life, lent });
     Ok(Agent { events, orders: Arc::new(steers), ready: false })
 }
@@ -194,6 +195,7 @@ impl Hears {
 struct Steers {
     orders: Steering,
     pane: Pane,
+    hand: Hand,
     ours: bool,
     life: String,
 }
@@ -235,11 +237,8 @@ impl Steers {
             Order::Mode(mode) => self.orders.mode(mode).await,
             Order::Model(model) => self.orders.model(model).await,
             Order::Keys { text, keys } => {
-                if let Some(text) = text {
-                    self.pane.type_text(&text).await?;
-                }
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-                if keys.is_empty() { Ok(()) } else { self.pane.press(&keys).await }
+                self.hand.press(&text.unwrap_or_default(), &keys).await
             }
             Order::Stop => self.stop().await,
         }

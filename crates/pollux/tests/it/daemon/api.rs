@@ -194,6 +194,35 @@ async fn a_prompt_waits_in_the_queue_and_can_be_changed_and_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn prompts_of_one_connection_wait_in_the_order_in_which_they_were_sent() {
+    let (hand, house, id) = house().await;
+    hand.say(&id, EventKind::TurnStarted { prompt: "x".into() }).await;
+    let mut socket = house.socket().await;
+    socket.say(subscribe(&id)).await;
+    socket.until(|frame| frame["session"]["status"] == "working").await;
+    for round in 0..5 {
+        let names: Vec<String> = (0..30).map(|n| format!("{round}.{n}")).collect();
+        for name in &names {
+            let command = json!({ "type": "prompt", "text": name });
+            let frame =
+                json!({ "type": "command", "id": name, "session_id": id, "command": command });
+            socket.say(frame).await;
+        }
+        let last = names.last().unwrap();
+        socket.until(|frame| frame["type"] == "result" && frame["id"] == *last).await;
+        let summary = house.get(&format!("/api/v1/sessions/{id}")).await;
+        let queue = summary["queue"].as_array().unwrap();
+        let waits: Vec<&str> = queue.iter().map(|one| one["text"].as_str().unwrap()).collect();
+        assert_eq!(waits, names);
+        for name in &names {
+            let cancel = json!({ "type": "cancel", "queued": name });
+            house.command(&id, &format!("{name} back"), cancel).await;
+        }
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_long_text_is_cut_says_so_and_is_fetched_by_page() {
     let (hand, house, id) = house().await;
     let text = "ä".repeat(200_000);

@@ -138,9 +138,13 @@ async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_wi
     );
     assert_eq!(first["lines"].as_array().unwrap().len(), 40);
     assert!(first.to_string().contains("Type your message"), "{first}");
-    let (status, told) =
-        house.command(&id, "k1", json!({ "type": "keys", "text": "typed from afar" })).await;
-    assert_eq!(status, 200, "{told}");
+    // A `?` in an empty box would call for help, an Enter too soon would be a new line, and what is typed next is not part of it.
+    let asks = json!({ "type": "keys", "text": "shall we talk?", "keys": ["Enter"] });
+    for (name, keys) in [("k0", asks), ("k1", json!({ "type": "keys", "text": "typed from afar" }))]
+    {
+        let (status, told) = house.command(&id, name, keys).await;
+        assert_eq!(status, 200, "{told}");
+    }
     let frames = socket
         .until(|frame| frame["type"] == "screen" && frame.to_string().contains("typed from afar"))
         .await;
@@ -150,6 +154,12 @@ async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_wi
     let (status, wrong) =
         house.command(&id, "k2", json!({ "type": "keys", "keys": ["kill-server"] })).await;
     assert_eq!((status, &wrong["code"]), (409, &json!("wrong_keys")));
+    wait_for("the answer to what was typed", LIMIT, async || {
+        let page = house.get(&format!("/api/v1/sessions/{id}/messages")).await.to_string();
+        let said = page.contains("\"shall we talk?\"") && page.contains("and another one.");
+        if said { Ok(()) } else { Err(page) }
+    })
+    .await;
     socket.say(json!({ "type": "screen", "session_id": id, "on": false })).await;
     house.command(&id, "s1", json!({ "type": "stop" })).await;
     socket.until(|frame| frame["session"]["status"] == "exited").await;

@@ -1,0 +1,111 @@
+//! Keys as a person presses them: slowly enough to be understood.
+//!
+//! What comes in one go is one moment to the CLI. A `?` in it calls for help wherever the input box was empty when the moment
+//! began, and an Enter within 30 ms of a letter is a new line and sends nothing.
+
+use crate::model::Failure;
+use crate::terminal::Pane;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// So long after the last letter a key is a key.
+const GUARD: Duration = Duration::from_millis(55);
+/// How long what was typed may take to stand on the screen. What is typed blindly never does.
+const ECHO: Duration = Duration::from_millis(700);
+/// How often the screen is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(20);
+/// So much of the end of a text is looked for.
+const END: usize = 16;
+
+/// A hand on the keys of a pane. What its clones are given is done one after the other, in the order in which it was given.
+#[derive(Debug, Clone)]
+pub struct Hand {
+    pane: Pane,
+    /// Who has the one permit has the hand; the others wait in a row.
+    turn: Arc<Semaphore>,
+    /// When it last typed a letter.
+    typed: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Hand {
+    /// A hand for this pane.
+    pub fn on(pane: Pane) -> Self {
+        Self { pane, turn: Arc::new(Semaphore::new(1)), typed: Arc::default() }
+    }
+
+    /// Types a text, and then presses keys, by tmux's names of them.
+    pub async fn press(&self, text: &str, keys: &[&str]) -> Result<(), Failure> {
+        // It is never closed.
+        let _turn = self.turn.acquire().await;
+        if !text.is_empty() {
+            let end = end_of(text);
+            let before = count(&self.pane.rows().await?, &end);
+            self.type_text(text).await?;
+            if !keys.is_empty() && !end.is_empty() {
+                self.until(|rows| count(rows, &end) > before).await?;
+            }
+            *self.typed() = Some(Instant::now());
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let typed = self.typed().take();
+        if let Some(at) = typed {
+            sleep_until(at + GUARD).await;
+        }
+        self.pane.press(keys).await
+    }
+
+    fn typed(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first letter is seen before the others follow: then the input box is not empty any more.
+    async fn type_text(&self, text: &str) -> Result<(), Failure> {
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        let (first, rest) = text.split_at(first);
+        if !rest.is_empty() {
+            let before = self.pane.rows().await?;
+            self.pane.type_text(first).await?;
+            self.until(|rows| rows != before).await?;
+            return self.pane.type_text(rest).await;
+        }
+        self.pane.type_text(first).await
+    }
+
+    /// Looks at the screen until it is as it is wanted, and not for long.
+    async fn until(&self, wanted: impl Fn(&[String]) -> bool) -> Result<(), Failure> {
+        let late = Instant::now() + ECHO;
+        while !wanted(&self.pane.rows().await?) && Instant::now() < late {
+            sleep(LOOK).await;
+        }
+        Ok(())
+    }
+}
+
+/// The end of a text, without its blanks.
+fn end_of(text: &str) -> String {
+    let letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    letters.iter().skip(letters.len().saturating_sub(END)).collect()
+}
+
+/// How often a text without blanks stands on the screen, wrapped or not.
+fn count(rows: &[String], text: &str) -> usize {
+    let letters = rows.iter().flat_map(|row| row.chars()).filter(|c| !c.is_whitespace());
+    letters.collect::<String>().matches(text).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, end_of};
+
+    #[test]
+    fn the_end_of_a_text_is_found_however_it_is_wrapped() {
+        let rows = [" > once upon a", "   time?  ", "", "once upon a time?"].map(str::to_owned);
+        assert_eq!(count(&rows, &end_of("once upon a time?")), 2);
+        assert_eq!(end_of("a very long text that is typed"), "gtextthatistyped");
+        assert_eq!(count(&rows, &end_of("y")), 0);
+    }
+}
