@@ -141,16 +141,13 @@ impl Open {
             };
             tokio::select! {
                 () = stopped => break,
-                event = self.held.next() => match event {
-                    Some(event) => {
-                        if self.event(&event).await.is_err() {
-                            break;
-                        }
-                    }
-                    None => {
-                        lost = self.held.place();
+                event = self.held.next() => if let Some(event) = event {
+                    if self.event(&event).await.is_err() {
                         break;
                     }
+                } else {
+                    lost = self.held.place();
+                    break;
                 },
                 Some(Ok((question, answer))) = self.asked.join_next() => self.answered(&question, &answer).await,
                 _ = &mut close => break,
@@ -212,7 +209,7 @@ impl Open {
                 let own = change.mode_id.as_ref().map(ToString::to_string);
                 let mode = change.mode.map(|mode| mode.upstream().to_owned()).or(own);
                 let model = change.model.as_ref().map(ToString::to_string);
-                self.changed(mode, model.as_ref())
+                self.changed(mode.as_ref(), model.as_ref())
             }
             EventKind::TurnEnded { stop_reason, error, .. } => {
                 self.stopped(*stop_reason, error.as_deref())?;
@@ -290,16 +287,16 @@ impl Open {
         }
     }
 
-    fn changed(&mut self, mode: Option<String>, model: Option<&String>) -> anyhow::Result<()> {
+    fn changed(&mut self, mode: Option<&String>, model: Option<&String>) -> anyhow::Result<()> {
         if model.is_some() {
             self.model = model.cloned();
         }
         let is_now = |to: &To| match to {
-            To::Mode(wanted) => mode.as_ref() == Some(wanted),
+            To::Mode(wanted) => mode == Some(wanted),
             To::Model(wanted, _) => model == Some(wanted),
         };
         let mut awaited = lock(&self.awaited);
-        awaited.mode = mode.clone().or(awaited.mode.take());
+        awaited.mode = mode.cloned().or(awaited.mode.take());
         while let Some(at) = awaited.changes.iter().position(|(_, to)| is_now(to)) {
             let (id, to) = awaited.changes.remove(at);
             let result = match to {
