@@ -12,7 +12,7 @@ const NIGHTLY: [(&str, &str); 1] = [("RUSTUP_TOOLCHAIN", "nightly")];
 /// A target in `fuzz/`, with the kind and the ending of the recordings that it begins with.
 type Target = (&'static str, &'static str, &'static str);
 
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 11] = [
     ("session_json", "sessions", ".json"),
     ("session_jsonl", "sessions", ".jsonl"),
     ("acp_lines", "acp", ".jsonl"),
@@ -21,6 +21,9 @@ const TARGETS: [Target; 8] = [
     ("event_json", "", ""),
     ("claude_control", "", ""),
     ("screen", "tui", ".raw"),
+    ("client_frame", "", ""),
+    ("profile", "", ""),
+    ("tmux_lines", "", ""),
 ];
 /// Larger recordings make the fuzzer slow and teach it nothing.
 const LARGEST_SEED: u64 = 64 << 10;
@@ -56,7 +59,7 @@ fn fuzz_one(fuzz: &str, place: &Path, target: &Target, seconds: u64) -> anyhow::
     let found = place.join("found").join(name);
     fs::create_dir_all(&found)?;
     let seeds = seed(&corpus, kind, ending)?;
-    say(&format!("{name}: {seconds} seconds, from {seeds} recordings"));
+    say(&format!("{name}: {seconds} seconds, from {seeds} seeds"));
     let (corpus, build) = (corpus.display().to_string(), place.join("build").display().to_string());
     let time = format!("-max_total_time={seconds}");
     let prefix = format!("-artifact_prefix={}/", found.display());
@@ -84,10 +87,15 @@ fn cargo_fuzz() -> anyhow::Result<String> {
     Ok(own.display().to_string())
 }
 
-/// Puts recordings of a kind into a corpus. Gives how many.
+/// Puts recordings of a kind into a corpus, and what stands in `fuzz/seeds` for the target. Gives how many.
 fn seed(corpus: &Path, kind: &str, ending: &str) -> anyhow::Result<usize> {
     fs::create_dir_all(corpus)?;
     let mut seeds = 0;
+    let own = root().join("fuzz/seeds").join(corpus.file_name().unwrap_or_default());
+    for seed in fs::read_dir(own).into_iter().flatten().flatten() {
+        fs::copy(seed.path(), corpus.join(seed.file_name()))?;
+        seeds += 1;
+    }
     if kind.is_empty() {
         return Ok(seeds);
     }
