@@ -4,11 +4,9 @@
 //! in a terminal, and leave the user's file alone, gives it another home. All that the CLI keeps there is the user's all
 //! the same: what it reads and writes (sign-in, sessions, extensions, memory) goes through links.
 
-use super::settings::written;
-use crate::acp::{McpServer, Transport, Variable};
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
-use serde_json::{Map, Value, json};
+use super::cli::{Cli, Version};
+use super::servers::{as_setting, with};
+use crate::acp::McpServer;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
@@ -16,7 +14,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::Path;
 
 /// The variable that names a home.
-const HOME: &str = "GEMINI_CLI_HOME";
+pub(super) const HOME: &str = "GEMINI_CLI_HOME";
+/// It came with this version.
+const SINCE: Version = Version::new(0, 25, 0);
 /// The variable that names the file of trusted folders. The CLI writes it anew, which would replace a link.
 const TRUSTED: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
 /// The only file that is not the user's.
@@ -34,6 +34,11 @@ const FILES: [&str; 6] = [
 ];
 /// What it looks for beside its own directory.
 const BESIDE: [&str; 2] = [".agents", ".env"];
+
+/// True where the CLI can be given a home of its own. One that cannot has its servers from the user's settings only.
+pub fn is_possible(cli: &Cli) -> bool {
+    cli.at_least(SINCE)
+}
 
 /// Makes a home at `at`, which must not be there yet, for a process that shall have these servers beside the user's. Gives
 /// the variables that lead the CLI there. Nothing of the user's is changed, but for directories that the CLI itself would
@@ -62,7 +67,10 @@ pub fn home(users: &Path, at: &Path, servers: &[McpServer]) -> io::Result<Vec<(S
         Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
         Err(error) => return Err(error),
     };
-    let text = with_servers(&text, servers).map_err(io::Error::other)?;
+    let entry = |server: &McpServer| (server.name().to_owned(), as_setting(server));
+    let entries: Vec<_> = servers.iter().map(entry).collect();
+    // Only for the CLI: no editor will miss the mark.
+    let text = with(text.trim_start_matches('\u{feff}'), &entries).map_err(io::Error::other)?;
     let mut file = fs::OpenOptions::new();
     let mut file = file.write(true).create_new(true).mode(0o600).open(own.join(SETTINGS))?;
     file.write_all(text.as_bytes())?;
@@ -77,56 +85,10 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// Settings with more servers. One of the same name is replaced, for this process.
-fn with_servers(text: &str, servers: &[McpServer]) -> Result<String, String> {
-    let text = text.trim_start_matches('\u{feff}');
-    let text = if text.trim().is_empty() { "{}" } else { text };
-    let wrong = |what: &str| format!("the settings of Gemini CLI cannot be read: {what}");
-    let root = CstRootNode::parse(text, &ParseOptions::default())
-        .map_err(|error| wrong(&error.to_string()))?;
-    let settings = root.object_value().ok_or_else(|| wrong("they are no object"))?;
-    let list = match settings.get("mcpServers") {
-        Some(list) => list.object_value().ok_or_else(|| wrong("`mcpServers` is no object"))?,
-        None => settings.object_value_or_set("mcpServers"),
-    };
-    let allowed = settings.object_value("mcp").and_then(|mcp| mcp.array_value("allowed"));
-    for server in servers {
-        let name = server.name();
-        for known in list.properties() {
-            if known.decoded_name().as_deref() == Some(name) {
-                known.remove();
-            }
-        }
-        list.append(name, written(&as_setting(server)));
-        if let Some(allowed) = &allowed {
-            allowed.append(CstInputValue::String(name.to_owned()));
-        }
-    }
-    Ok(root.to_string())
-}
-
-fn as_setting(server: &McpServer) -> Value {
-    let map = |all: &[Variable]| -> Map<String, Value> {
-        all.iter().map(|one| (one.name.clone(), Value::from(one.value.clone()))).collect()
-    };
-    match server {
-        McpServer::Stdio { command, args, env, .. } => {
-            json!({ "command": command, "args": args, "env": map(env) })
-        }
-        McpServer::Remote { transport, url, headers, .. } => {
-            let place = match transport {
-                Transport::Http => "httpUrl",
-                Transport::Sse => "url",
-            };
-            json!({ place: url, "headers": map(headers) })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{McpServer, Transport, home, with_servers};
-    use crate::acp::Variable;
+    use super::{McpServer, home};
+    use crate::acp::{Transport, Variable};
     use std::fs;
 
     fn server(name: &str) -> McpServer {
@@ -155,18 +117,5 @@ mod tests {
         let own = fs::read_to_string(at.join(".gemini/settings.json")).unwrap();
         assert!(own.contains("// mine") && own.contains("httpUrl"), "{own}");
         assert!(at.join(".gemini/extensions").is_dir());
-    }
-
-    #[test]
-    fn a_server_of_the_same_name_is_replaced_and_a_list_of_allowed_ones_is_kept_up() {
-        let text = r#"{"mcpServers":{"pollux":{"command":"mine"},"other":{}},"mcp":{"allowed":["other"]}}"#;
-        let text = with_servers(text, &[server("pollux")]).unwrap();
-        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(read["mcpServers"]["pollux"]["httpUrl"], "http://127.0.0.1:1/mcp");
-        assert!(read["mcpServers"]["pollux"]["command"].is_null());
-        assert!(read["mcpServers"]["other"].is_object());
-        assert_eq!(read["mcp"]["allowed"], serde_json::json!(["other", "pollux"]));
-        assert!(with_servers("[]", &[]).is_err());
-        assert!(with_servers("", &[server("pollux")]).unwrap().contains("httpUrl"));
     }
 }

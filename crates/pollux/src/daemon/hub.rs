@@ -9,6 +9,7 @@ mod headless;
 mod hooks;
 mod repair;
 mod restore;
+mod shared;
 mod task;
 pub mod terminal;
 mod terminals;

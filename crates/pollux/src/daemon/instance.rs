@@ -21,6 +21,7 @@ use crate::trouble::Trouble;
 use anyhow::Context;
 use jiff::SignedDuration;
 use pollux_agent::gemini::hooks::deliver::Place as HookPlace;
+use pollux_agent::gemini::shared::Shared;
 use pollux_agent::session::Limits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -76,6 +77,7 @@ impl Daemon {
             // would undo each other's work.
             pollux_agent::process::end_strays_of(before.pid);
         }
+        give_back(&place);
         let log = Log::open(&place.log())?;
         let keep = Keep {
             age: SignedDuration::from_hours(24 * i64::from(serve.keep_days)),
@@ -108,6 +110,7 @@ impl Daemon {
         let reached = tls.is_none() && (loopback || any);
         hub.badges().open(Lending {
             directory: place.lent(),
+            shared: Shared::new(place.shared()),
             url: reached.then_some(url),
             program: std::env::current_exe().context("where is this program?")?,
             socket: place.socket(),
@@ -199,6 +202,14 @@ async fn keep(hub: Hub, keep: Keep, stop: CancellationToken) {
             () = tokio::time::sleep(RETAIN) => {}
             () = stop.cancelled() => return,
         }
+    }
+}
+
+/// Files of the user's that were lent when a daemon before this one was killed.
+fn give_back(place: &Place) {
+    match Shared::new(place.shared()).recover() {
+        Ok(returned) => returned.iter().for_each(team::badge::tell),
+        Err(error) => tracing::error!("what was lent could not be put back: {error}"),
     }
 }
 

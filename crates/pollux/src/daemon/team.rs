@@ -286,22 +286,46 @@ impl Teams {
             let trouble = Trouble::refused("not_allowed", "this agent does not work for you");
             return Err(trouble.hint("only those that you started").into());
         }
-        let everybody: Vec<String> = self.members().keys().cloned().collect();
-        let mut all: Vec<String> =
-            everybody.into_iter().filter(|other| self.is_above(session, other)).collect();
-        all.push(session.to_owned());
-        let mut stopped = Vec::new();
-        for session in all {
-            if self.summary(&session).is_none_or(|summary| summary.status == SessionStatus::Exited)
-            {
-                self.over(&session).await?;
-                continue;
+        let (mut stopped, mut failed) = (Vec::new(), Vec::new());
+        let mut done = HashSet::new();
+        // From the top: one that still leads would start others in the place of those that end.
+        while let Some(next) = self.next_of(session, &done) {
+            match self.end(caller, &next).await {
+                Ok(true) => stopped.push(self.name_of(Some(&next))),
+                Ok(false) => {}
+                // The others are to end all the same.
+                Err(error) => failed.push((self.name_of(Some(&next)), error)),
             }
-            let id = format!("stop-{}", uuid::Uuid::new_v4());
-            self.command(&session, id, caller.by(self), Command::Stop).await?;
-            stopped.push(self.name_of(Some(&session)));
+            done.insert(next);
         }
-        Ok(stopped)
+        let (names, errors): (Vec<String>, Vec<_>) = failed.into_iter().unzip();
+        let Some(error) = errors.into_iter().next() else { return Ok(stopped) };
+        let message = format!("could not be stopped: {}", names.join(", "));
+        let ended = if stopped.is_empty() { "nobody".to_owned() } else { stopped.join(", ") };
+        let hint = format!("try again; stopped: {ended}");
+        Err(error.context(Trouble::failed("not_stopped", message).hint(hint)))
+    }
+
+    /// The next to be ended of an agent and those who work for it: the highest that is left.
+    fn next_of(&self, session: &str, done: &HashSet<String>) -> Option<String> {
+        if !done.contains(session) {
+            return Some(session.to_owned());
+        }
+        let all: Vec<(u32, String)> =
+            self.members().values().map(|kept| (kept.depth, kept.session.clone())).collect();
+        let left = all.into_iter().filter(|(_, other)| !done.contains(other));
+        left.filter(|(_, other)| self.is_above(session, other)).min().map(|(_, other)| other)
+    }
+
+    /// Ends one agent. False where it had ended before.
+    async fn end(&self, caller: &Caller, session: &str) -> anyhow::Result<bool> {
+        if self.summary(session).is_none_or(|summary| summary.status == SessionStatus::Exited) {
+            self.over(session).await?;
+            return Ok(false);
+        }
+        let id = format!("stop-{}", uuid::Uuid::new_v4());
+        self.command(session, id, caller.by(self), Command::Stop).await?;
+        Ok(true)
     }
 
     /// An agent has ended for good.

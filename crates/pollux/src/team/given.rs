@@ -1,6 +1,6 @@
 //! What one process is given, and no other: what it is told, what it may use, which servers it has.
 
-use super::profile::{Profile, Server};
+use super::profile::{Files, Profile, Server};
 use super::tools::{Tools, lesser};
 use pollux_agent::model::{Effect, Mode, QuestionKind};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ pub struct Given {
     pub system: String,
     /// What it may use.
     pub tools: Tools,
+    /// By which files it is told.
+    #[serde(default)]
+    pub files: Option<Files>,
     /// The servers of its profile.
     #[serde(default)]
     pub servers: BTreeMap<String, Server>,
@@ -59,6 +62,7 @@ pub fn given(profile: &Profile, name: &str, caller: Option<&Rights>) -> (Given, 
         profile: profile.name.clone(),
         system: system(profile, name, teams),
         tools,
+        files: profile.files,
         servers: profile.servers.clone(),
         skills: profile.skills.clone(),
         answers,

@@ -22,6 +22,9 @@ pub struct Profile {
     /// How it is driven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
+    /// By which files it is told what it is; none where its own are taken if the CLI can have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Files>,
     /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -46,6 +49,16 @@ pub struct Profile {
     /// What was in front and is not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// The files by which an agent is told what it is and which servers it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    /// Its own, which no other process reads.
+    Own,
+    /// The project's context file and the user's settings, which are lent for the time of its start.
+    Shared,
 }
 
 /// An MCP server of a profile.
@@ -241,6 +254,7 @@ impl Fields {
             name,
             description,
             driver: self.driver()?,
+            files: self.files()?,
             model: self.text("model")?,
             mode,
             role,
@@ -268,6 +282,15 @@ impl Fields {
         let Some(word) = self.text("driver")? else { return Ok(None) };
         let read = serde_json::from_value(Value::from(word.clone()));
         read.map(Some).map_err(|_error| Wrong(format!("there is no driver `{word}`")))
+    }
+
+    fn files(&mut self) -> Result<Option<Files>, Wrong> {
+        match self.text("files")?.as_deref() {
+            None => Ok(None),
+            Some("own") => Ok(Some(Files::Own)),
+            Some("shared") => Ok(Some(Files::Shared)),
+            Some(word) => Err(Wrong(format!("`files` is `own` or `shared`, and not `{word}`"))),
+        }
     }
 
     fn servers(&mut self) -> Result<BTreeMap<String, Server>, Wrong> {
@@ -339,7 +362,7 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    use super::{Profile, Server, is_name};
+    use super::{Files, Profile, Server, is_name};
     use crate::team::tools::Tools;
     use pollux_agent::model::Mode;
     use proptest::prelude::*;
@@ -363,12 +386,12 @@ mod tests {
     #[test]
     fn every_field_is_read_and_what_is_not_known_is_noted() {
         let profile = read(
-            "---\nname: a\ndescription: b\nagent: gemini\ndriver: headless\nmodel: flash\nmode: auto-edit\n\
+            "---\nname: a\ndescription: b\nagent: gemini\ndriver: headless\nfiles: shared\nmodel: flash\nmode: auto-edit\n\
              tools: [fs_read]\nskills: ['x-*']\ntags: [t]\nanswers: true\nmcpServers:\n  one: {command: c, args: [--in, '${WHERE}']}\n  \
              two: {url: 'http://x', type: http}\nresources: []\nwhat: 1\n---\nDo ${THIS} ${WHERE}.\n",
         )
         .unwrap();
-        assert_eq!(profile.mode, Some(Mode::AutoEdit));
+        assert_eq!((profile.mode, profile.files), (Some(Mode::AutoEdit), Some(Files::Shared)));
         assert!(profile.answers && profile.tools != Tools::All);
         let Some(Server::Program { args, .. }) = profile.servers.get("one") else {
             panic!("{:?}", profile.servers)
@@ -387,6 +410,7 @@ mod tests {
             ("---\nname: [\n---\n", "YAML"),
             ("---\nmode: wild\n---\n", "no mode"),
             ("---\ntools: 5\n---\n", "no list"),
+            ("---\nfiles: mine\n---\n", "`own` or `shared`"),
             ("---\nmcpServers: {a: {}}\n---\n", "command"),
         ] {
             let wrong = read(text).unwrap_err();

@@ -91,18 +91,24 @@ impl Tools {
     /// The rules for the agent's policy engine. Ours is allowed; where not all is, the rest is refused by one rule for
     /// everything, so that a tool of a later version is refused too.
     pub fn policy(&self) -> String {
+        self.policy_for(&str::to_owned)
+    }
+
+    /// The same for an agent whose servers are called otherwise.
+    pub fn policy_for(&self, called: &dyn Fn(&str) -> String) -> String {
         let mut text = String::new();
         if self.has("@pollux") {
-            rule(&mut text, "*", Some(OWN_SERVER), ("allow", 900), &[]);
+            let own = called(OWN_SERVER);
+            rule(&mut text, "*", Some(&own), ("allow", 900), &[]);
             for tool in OWN_TOOLS {
-                rule(&mut text, tool, Some(OWN_SERVER), ("allow", 900), &[]);
-                rule(&mut text, &format!("mcp_{OWN_SERVER}_{tool}"), None, ("allow", 900), &[]);
+                rule(&mut text, tool, Some(&own), ("allow", 900), &[]);
+                rule(&mut text, &format!("mcp_{own}_{tool}"), None, ("allow", 900), &[]);
             }
         }
         let Self::Only(only) = self else { return text };
         for name in only {
             if let Some(server) = name.strip_prefix('@') {
-                of_server(&mut text, server);
+                of_server(&mut text, server, called);
                 continue;
             }
             let changes = WRITES.contains(&name.as_str());
@@ -123,13 +129,14 @@ impl Tools {
 }
 
 /// The rules for a server of a profile, or for one of its tools: `server/tool`.
-fn of_server(text: &mut String, name: &str) {
+fn of_server(text: &mut String, name: &str, called: &dyn Fn(&str) -> String) {
     let (server, tool) = name.split_once('/').unwrap_or((name, "*"));
     if server == OWN_SERVER {
         return;
     }
+    let server = called(server);
     let whole = format!("mcp_{server}_{tool}");
-    for (tool, server) in [(tool, Some(server)), (whole.as_str(), None)] {
+    for (tool, server) in [(tool, Some(&*server)), (whole.as_str(), None)] {
         rule(text, tool, server, ("ask_user", 500), &["default", "autoEdit"]);
         rule(text, tool, server, ("allow", 500), &["yolo"]);
     }
@@ -194,6 +201,16 @@ mod tests {
         assert!(policy.contains("decision = \"deny\""), "{policy}");
         assert!(!policy.contains("run_shell_command"), "{policy}");
         assert!(!Tools::All.policy().contains("deny"));
+    }
+
+    #[test]
+    fn a_server_that_is_called_otherwise_is_allowed_by_that_name() {
+        let tools = Tools::named(["@pollux", "@docs/find"]);
+        let policy = tools.policy_for(&|name| format!("{name}-2"));
+        for name in ["mcpName = \"pollux-2\"", "mcp_pollux-2_handoff", "mcp_docs-2_find"] {
+            assert!(policy.contains(name), "{name}: {policy}");
+        }
+        assert!(!policy.contains("\"pollux\"") && !policy.contains("mcp_docs_"), "{policy}");
     }
 
     fn any_tools() -> impl Strategy<Value = Tools> {

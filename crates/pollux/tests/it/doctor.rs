@@ -1,6 +1,7 @@
 //! `pollux doctor` as a user calls it.
 
 use assert_cmd::Command;
+use pollux_agent::gemini::shared::{Shared, Wants};
 use pollux_e2e::Cli;
 use serde_json::Value;
 use std::fs;
@@ -75,4 +76,37 @@ fn each_thing_that_is_wrong_is_said_with_what_to_do() {
     assert!(health(&found, "what agents were lent").1.contains("1 of agents that are gone"));
     pollux(place.path()).args(["doctor", "--clean"]).output().unwrap();
     assert!(!daemon.join("lent/left-by-a-crash").exists(), "it was swept away");
+}
+
+#[test]
+fn what_a_crash_left_in_the_users_files_is_shown_and_put_back_when_asked_for() {
+    let place = TempDir::new().unwrap();
+    let (home, cwd) = (place.path().to_path_buf(), place.path().join("shop"));
+    fs::create_dir_all(home.join(".gemini")).unwrap();
+    fs::create_dir_all(&cwd).unwrap();
+    let (rules, settings) = (cwd.join("GEMINI.md"), home.join(".gemini/settings.json"));
+    fs::write(&rules, "# Mine\n").unwrap();
+    fs::write(&settings, "{} // mine\n").unwrap();
+    let state = place.path().join(".local/share/pollux/daemon/shared");
+    let servers = vec![("pollux".to_owned(), serde_json::json!({ "command": "pollux" }))];
+    let wants = Wants { home, cwd, role: "You are the tester.".to_owned(), servers };
+    let loan = Shared::new(&state).lend(&wants).unwrap();
+    let mut lent = vec![rules.clone(), settings.clone()];
+    lent.extend(fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().path()));
+    let lent = lent.into_iter().map(|path| (path.clone(), fs::read(path).unwrap()));
+    let lent: Vec<_> = lent.collect();
+    drop(loan);
+    // As if it had never come to that.
+    for (path, text) in lent {
+        fs::write(path, text).unwrap();
+    }
+    let found = findings(&mut pollux(place.path()));
+    let (sign, told) = health(&found, "your files, lent");
+    assert!(sign == "warning" && told.contains("GEMINI.md") && told.contains("--clean"), "{told}");
+    assert!(fs::read_to_string(&rules).unwrap().contains("tester"), "it only looked");
+    let clean = pollux(place.path()).args(["doctor", "--clean", "--json"]).output().unwrap();
+    let found: Vec<Value> = serde_json::from_slice(&clean.stdout).unwrap();
+    assert!(health(&found, "your files, lent").1.contains("put back"), "{found:?}");
+    let read = |path| fs::read_to_string(path).unwrap();
+    assert_eq!((read(&rules), read(&settings)), ("# Mine\n".into(), "{} // mine\n".into()));
 }

@@ -6,6 +6,7 @@ mod letters;
 mod more;
 mod restart;
 mod schedule;
+mod shared;
 mod storm;
 mod terminal;
 mod trouble;

@@ -132,6 +132,7 @@ impl Beside for SessionFile {
     fn begin(&mut self, out: &mut Vec<Event<'static>>) {
         if self.since > 0 {
             self.look(out);
+            self.take(true, out);
         } else if let Some(place) = &mut self.place {
             // What a session that is gone on with has from before is of no turn.
             drop(place.poll());

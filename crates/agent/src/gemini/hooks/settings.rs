@@ -190,13 +190,17 @@ impl Settings {
 }
 
 /// Writes a file whole or not at all: beside it, to the disk, then in its place.
-pub(super) fn replace(file: &Path, text: &str, mode: Permissions) -> io::Result<()> {
+pub(in crate::gemini) fn replace(
+    file: &Path,
+    text: impl AsRef<[u8]>,
+    mode: Permissions,
+) -> io::Result<()> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let beside = file.with_file_name(format!(".{name}.{}.pollux", std::process::id()));
     let written = (|| {
         let mut new =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        new.write_all(text.as_bytes())?;
+        new.write_all(text.as_ref())?;
         new.set_permissions(mode)?;
         new.sync_all()?;
         fs::rename(&beside, file)

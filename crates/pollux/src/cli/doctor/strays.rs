@@ -1,15 +1,23 @@
-//! What a Pollux that is gone has left: processes, terminals whose agent has ended, what agents of teams were lent.
+//! What a Pollux that is gone has left: processes, terminals whose agent has ended, what agents of teams were lent, files of
+//! the user's with something of ours in them.
 
 use super::Finding;
 use crate::config::Config;
 use crate::daemon::instance::Place;
+use pollux_agent::gemini::shared::{How, Shared};
 use pollux_agent::gemini::terminal::all;
 use pollux_agent::process;
 use pollux_agent::terminal::{Pane, Server};
 use std::fs;
+use std::path::PathBuf;
 
 pub(super) async fn look(config: &Config, clean: bool) -> Vec<Finding> {
-    vec![processes(clean), windows(config, clean).await, lent(config, clean).await]
+    vec![
+        processes(clean),
+        windows(config, clean).await,
+        lent(config, clean).await,
+        shared(config, clean),
+    ]
 }
 
 fn processes(clean: bool) -> Finding {
@@ -70,4 +78,45 @@ async fn lent(config: &Config, clean: bool) -> Finding {
     }
     let gone = left.iter().filter(|path| fs::remove_dir_all(path).is_ok()).count();
     Finding::well(WHAT, format!("swept away: {gone}"))
+}
+
+/// Context files and settings that were lent while an agent was started. Whoever lives gives back what they lent.
+fn shared(config: &Config, clean: bool) -> Finding {
+    const WHAT: &str = "your files, lent";
+    let shared = Shared::new(Place::new(&config.data).shared());
+    let broken = |error: std::io::Error| {
+        let hint = "make what it names readable, and `pollux doctor --clean` again";
+        Finding::broken(WHAT, format!("cannot be put back: {error}"), hint)
+    };
+    let left = match shared.left() {
+        Ok(left) => left,
+        Err(error) => return broken(error),
+    };
+    if !left.is_empty() && !clean {
+        let found = format!("{} has what a Pollux that is gone has put in", listed(&left));
+        let hint = "the next daemon puts back what it was, and so does `pollux doctor --clean`";
+        return Finding::warning(WHAT, found, hint);
+    }
+    let returned = match shared.recover() {
+        Ok(returned) => returned,
+        Err(error) => return broken(error),
+    };
+    let kept = shared.kept();
+    if !kept.is_empty() {
+        let found = "somebody changed one while it was lent, and it was left as it was then";
+        let hint = format!("what it was before is in {}: compare, and remove that", listed(&kept));
+        return Finding::warning(WHAT, found, hint);
+    }
+    if returned.is_empty() {
+        return Finding::well(WHAT, "none");
+    }
+    let changed = returned.iter().filter(|file| file.how == How::Changed).count();
+    let paths: Vec<PathBuf> = returned.into_iter().map(|file| file.path).collect();
+    let stays = if changed > 0 { "; what you changed stays" } else { "" };
+    Finding::well(WHAT, format!("put back: {}{stays}", listed(&paths)))
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let all: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    all.join(", ")
 }

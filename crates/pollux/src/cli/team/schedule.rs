@@ -20,6 +20,10 @@ use std::process::ExitCode;
 const PIPED_WIDTH: usize = 160;
 
 #[derive(Debug, Subcommand)]
+#[command(
+    after_help = "Schedules are kept by the daemon, which is started with the first one. `pollux serve --print-unit` prints what starts \n\
+    it when you log in. What was missed while none ran is skipped, or made up for once: `--missed`."
+)]
 pub(crate) enum Schedule {
     Add(Add),
     /// All schedules, and when they are due
@@ -33,7 +37,7 @@ pub(crate) enum Schedule {
         /// Its name
         name: String,
     },
-    /// Run one now
+    /// Run one now, its condition too; prints the job that was given
     Run {
         /// Its name
         name: String,
@@ -52,23 +56,25 @@ pub(crate) enum Schedule {
 }
 
 /// Give work again and again; its answers come to your inbox
+///
+/// One of the same name is changed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "In the prompt, {{date}}, {{time}}, {{name}} and {{output}} are filled in. What stands after -- is a program with its \n\
     arguments, without a shell: only where it ends well is the work given, and what it prints is {{output}}.\n\n\
-    Example:\n  pollux schedule add nightly \"0 3 * * *\" reviewer \"Look at these commits:\\n{{output}}\" --missed once \\\n    \
+    Example:\n  pollux schedule add nightly \"0 3 * * *\" reviewer \"Look at these commits: {{output}}\" --missed once \\\n    \
     -- git log --since=yesterday --oneline"
 )]
 pub(crate) struct Add {
     /// What it is called
     name: String,
-    /// When: minute, hour, day, month, weekday
+    /// When, by the clock of this machine: minute, hour, day, month, weekday, such as "0 9 * * MON-FRI"
     cron: String,
     /// The profile of the agent that does it
     profile: String,
     /// What is to be done
     prompt: String,
-    /// Where it works
+    /// Where it works, and its condition is run; without it, here
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// What becomes of a run that was missed because no daemon ran
@@ -133,11 +139,14 @@ impl Add {
             driver: self.driver,
             next_at: None,
         };
+        let all: Schedules = client.get("/api/v1/schedules").await?;
+        let known = all.schedules.iter().any(|schedule| schedule.name == body.name);
         let made: Body = client.post("/api/v1/schedules", &body).await?;
         if self.json {
             report::json(&made)?;
         } else {
-            report::note(&format!("{} is due at {}", made.name, due(&made)));
+            let changed = if known { "was changed, and " } else { "" };
+            report::note(&format!("{} {changed}is due at {}", made.name, due(&made)));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -145,7 +154,11 @@ impl Add {
 
 fn due(schedule: &Body) -> String {
     let at = schedule.next_at.map(|at| at.to_zoned(TimeZone::system()));
-    at.map_or_else(|| "no time".to_owned(), |at| at.strftime("%F %H:%M").to_string())
+    let shown = |at: jiff::Zoned| {
+        let seconds = if at.second() == 0 { "" } else { ":%S" };
+        at.strftime(&format!("%F %H:%M{seconds}")).to_string()
+    };
+    at.map_or_else(|| "no time".to_owned(), shown)
 }
 
 fn ended(run: &Run, json: bool) -> anyhow::Result<ExitCode> {
@@ -156,6 +169,10 @@ fn ended(run: &Run, json: bool) -> anyhow::Result<ExitCode> {
     }
     if let Some(why) = run.why.as_ref().filter(|_| !json) {
         report::note(&format!("{}: {why}", word(run.outcome)));
+    } else if !json {
+        report::note(
+            "its answer comes to `pollux inbox`; `pollux jobs show ID --wait` waits for it",
+        );
     }
     Ok(ExitCode::from(match run.outcome {
         Outcome::Failed => 2,

@@ -116,13 +116,19 @@ impl Shutdown {
             let top = members.into_iter().filter(|member| !member.gone && member.parent.is_none());
             top.map(|member| member.session).collect()
         };
+        let mut failed = None;
         for agent in first {
             let path = format!("/api/v1/team/{}/stop", escaped(&agent));
-            let stopped: Vec<String> = client.post(&path, &json!({})).await?;
-            for name in stopped {
-                report::text(&format!("{name}\n"))?;
+            match client.post::<Vec<String>>(&path, &json!({})).await {
+                Ok(stopped) => {
+                    for name in stopped {
+                        report::text(&format!("{name}\n"))?;
+                    }
+                }
+                // The other teams are to end all the same.
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        Ok(ExitCode::SUCCESS)
+        failed.map_or(Ok(ExitCode::SUCCESS), Err)
     }
 }

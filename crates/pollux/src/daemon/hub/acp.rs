@@ -29,12 +29,13 @@ struct Steers {
 /// Starts the CLI and opens the session.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
-    let mut acp = Acp::new().cli(cli).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
+    let mut acp = Acp::new().cli(cli.clone()).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     if wanted.mode == Mode::Default {
         // Said out loud: the settings of a repository name another one for those who say nothing.
         acp = acp.extra_arg("--approval-mode=default");
     }
-    let lent = gemini.lend(&wanted)?;
+    let lent = gemini.lend(&wanted, &cli).await?;
+    let window = gemini.share(&wanted, lent.as_ref()).await?;
     if let Some(model) = wanted.model {
         acp = acp.model(model);
     }
@@ -52,6 +53,8 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
         acp = acp.resume(Resume { id, file, aside: gemini.aside });
     }
     let live = acp.start().await?;
+    // It has read what it is.
+    drop(window);
     let stop = CancellationToken::new();
     let orders = Arc::new(Steers { control: live.control(), stop: stop.clone() });
     Ok(Agent { events: Box::new(Hears { live: Some(live), lent, stop }), orders, ready: true })

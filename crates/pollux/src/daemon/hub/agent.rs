@@ -4,13 +4,13 @@ use super::brought::Brought;
 use super::terminal::{self, Tmux};
 use super::{acp, headless};
 use crate::api::{Begin, Driver};
-use crate::daemon::team::badge::{Badges, Lent};
+use crate::daemon::team::badge::Badges;
 use crate::team::given::Given;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
 use pollux_agent::gemini::terminal::{Found, Words};
 use pollux_agent::gemini::transcript::follow::Follow;
-use pollux_agent::model::{Event, Failure, Mode, Phase};
+use pollux_agent::model::{Event, Failure, Mode};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::Pane;
 use serde::{Deserialize, Serialize};
@@ -161,25 +161,6 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    /// Lends the process of a session what it was given.
-    pub(super) fn lend(&self, wanted: &Wanted) -> Result<Option<Lent>, Failure> {
-        let Some(given) = &wanted.given else { return Ok(None) };
-        let lent = || -> std::io::Result<Lent> {
-            let mut lent = self.badges.lend(&wanted.id, given)?;
-            if wanted.driver != Driver::Acp {
-                lent.at_home(&self.home)?;
-            }
-            if wanted.driver == Driver::Terminal {
-                lent.stay(&wanted.id)?;
-            }
-            Ok(lent)
-        };
-        lent().map(Some).map_err(|error: std::io::Error| {
-            let message = format!("what the profile gives could not be written: {error}");
-            Failure::new(Phase::Start, "not_lent", message).hint("is the disk full?")
-        })
-    }
-
     /// The CLI, which is looked for where it is not known.
     pub(super) async fn cli(&self) -> Result<Cli, Failure> {
         match &self.cli {

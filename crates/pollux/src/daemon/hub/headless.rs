@@ -2,6 +2,7 @@
 
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
+use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
@@ -9,7 +10,6 @@ use pollux_agent::gemini::stream::{Run, Running, Stop};
 use pollux_agent::gemini::transcript::store;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
 use pollux_agent::session::Order;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -24,11 +24,12 @@ type Told = oneshot::Sender<Result<(), Failure>>;
 struct Headless {
     orders: mpsc::Receiver<(Order, Told)>,
     wanted: Wanted,
+    gemini: Gemini,
     cli: Cli,
-    home: PathBuf,
-    env: Vec<(OsString, OsString)>,
     /// Given back when the session is over.
     lent: Option<Lent>,
+    /// Open until the agent has read what it is.
+    window: Option<Window>,
     running: Option<Running>,
     stop: Option<Stop>,
     over: bool,
@@ -41,12 +42,12 @@ struct Control(mpsc::Sender<(Order, Told)>);
 /// A session whose agent is started with the first prompt.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
-    let lent = gemini.lend(&wanted)?;
-    let Gemini { home, env, .. } = gemini;
+    let lent = gemini.lend(&wanted, &cli).await?;
     let (control, orders) = mpsc::channel(WAITING);
     let resumed = wanted.file.is_some();
-    let (running, stop, over) = (None, None, false);
-    let events = Headless { orders, wanted, cli, home, env, lent, running, stop, over, resumed };
+    let (window, running, stop, over) = (None, None, None, false);
+    let events =
+        Headless { orders, wanted, gemini, cli, lent, window, running, stop, over, resumed };
     Ok(Agent { events: Box::new(events), orders: Arc::new(Control(control)), ready: true })
 }
 
@@ -99,6 +100,7 @@ impl Headless {
                     Some(event) => {
                         if let EventKind::SessionStarted { session_id, .. } = &event.kind {
                             self.wanted.agent_id = Some(session_id.to_string());
+                            self.window = None;
                         }
                         return Some(event);
                     }
@@ -110,7 +112,7 @@ impl Headless {
 
     async fn finished(&mut self) {
         let Some(running) = self.running.take() else { return };
-        self.stop = None;
+        (self.stop, self.window) = (None, None);
         let outcome = running.outcome().await;
         if let Some(id) = outcome.session_id {
             self.wanted.agent_id = Some(id);
@@ -145,6 +147,7 @@ impl Headless {
             Order::Stop => {
                 self.over = true;
                 self.running = None;
+                self.window = None;
                 self.lent = None;
                 Ok(())
             }
@@ -157,14 +160,14 @@ impl Headless {
     async fn run(&mut self, text: String) -> Result<(), Failure> {
         let mut run = Run::new(text)
             .cli(self.cli.clone())
-            .home(&self.home)
+            .home(&self.gemini.home)
             .cwd(&self.wanted.cwd)
             .mode(self.wanted.mode);
         if self.wanted.mode == Mode::Default {
             // Said out loud: the settings of a repository name another one for those who say nothing.
             run = run.extra_arg("--approval-mode=default");
         }
-        for (name, value) in &self.env {
+        for (name, value) in &self.gemini.env {
             run = run.env(name, value);
         }
         if let Some(lent) = &self.lent {
@@ -176,7 +179,7 @@ impl Headless {
         }
         run = match &self.wanted.agent_id {
             Some(id) => {
-                let file = self.wanted.file.clone().or_else(|| file_of(&self.home, id));
+                let file = self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id));
                 match file {
                     Some(file) => run.resume(id, file),
                     None if self.resumed => return Err(no_file(id)),
@@ -187,7 +190,9 @@ impl Headless {
             None if self.cli.at_least(OWN_ID) => run.session_id(&self.wanted.id),
             None => run,
         };
+        let window = self.gemini.share(&self.wanted, self.lent.as_ref()).await?;
         let running = run.start().await?;
+        self.window = window;
         self.stop = Some(running.stop());
         self.running = Some(running);
         Ok(())

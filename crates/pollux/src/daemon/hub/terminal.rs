@@ -4,15 +4,16 @@
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::file_of;
+use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::Version;
+use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::terminal::{
     Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
 };
 use pollux_agent::gemini::transcript::resume::Resume;
-use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Text};
+use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, SessionStatus, Text};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Socket};
 use std::path::Path;
@@ -107,15 +108,16 @@ fn trouble(failure: Failure) -> anyhow::Error {
 
 /// Takes an agent up that is there, or starts one.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
-    let (live, lent) = if let Some(found) = &wanted.found {
+    let (live, lent, window) = if let Some(found) = &wanted.found {
         let server = gemini.tmux.server(Some(found)).await?;
         let place = wanted.place.lock().ok().and_then(|mut place| place.take());
         let live = found.watch_from(&server, &gemini.home, place).await?;
-        (live, gemini.badges.still(&wanted.id))
+        (live, gemini.badges.still(&wanted.id), None)
     } else {
-        let lent = gemini.lend(&wanted)?;
-        match begin(&wanted, &gemini, lent.as_ref()).await {
-            Ok(live) => (live, lent),
+        let cli = gemini.cli().await?;
+        let lent = gemini.lend(&wanted, &cli).await?;
+        match begin(&wanted, &gemini, cli, lent.as_ref()).await {
+            Ok((live, window)) => (live, lent, window),
             Err(failure) => {
                 lent.into_iter().for_each(Lent::give_back);
                 return Err(failure);
@@ -128,12 +130,16 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let ours = *pane.server().socket() == gemini.tmux.socket;
     let hand = Hand::on(pane.clone());
     let steers = Steers { orders: live.orders(), pane, hand, ours, life: life.clone() };
-    let events = Box::new(Hears { live, life, lent });
+    let events = Box::new(Hears { live, life, lent, window });
     Ok(Agent { events, orders: Arc::new(steers), ready: false })
 }
 
-async fn begin(wanted: &Wanted, gemini: &Gemini, lent: Option<&Lent>) -> Result<Live, Failure> {
-    let cli = gemini.cli().await?;
+async fn begin(
+    wanted: &Wanted,
+    gemini: &Gemini,
+    cli: Cli,
+    lent: Option<&Lent>,
+) -> Result<(Live, Option<Window>), Failure> {
     let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     if wanted.mode == Mode::Default {
         // Said out loud: the settings of a repository name another one for those who say nothing.
@@ -158,7 +164,8 @@ async fn begin(wanted: &Wanted, gemini: &Gemini, lent: Option<&Lent>) -> Result<
         start = start.session_id(&wanted.id);
     }
     let server = gemini.tmux.server(None).await?;
-    start.cli(cli).start_on(&server).await
+    let window = gemini.share(wanted, lent).await?;
+    Ok((start.cli(cli).start_on(&server).await?, window))
 }
 
 struct Hears {
@@ -166,6 +173,8 @@ struct Hears {
     life: String,
     /// Given back when the agent is gone, and not when the daemon is.
     lent: Option<Lent>,
+    /// Open until the agent has read what it is.
+    window: Option<Window>,
 }
 
 impl Events for Hears {
@@ -175,7 +184,9 @@ impl Events for Hears {
             match &mut event.kind {
                 EventKind::Asked(question) => question.id = self.named(&question.id),
                 EventKind::Answered { question_id, .. } => *question_id = self.named(question_id),
+                EventKind::SessionChanged(change) if is_there(change.status) => self.window = None,
                 EventKind::SessionEnded { .. } => {
+                    self.window = None;
                     self.lent.take().into_iter().for_each(Lent::give_back);
                 }
                 _ => {}
@@ -183,6 +194,11 @@ impl Events for Hears {
             Some(event)
         })
     }
+}
+
+/// True for an agent that waits for a prompt or has one: it has read its files.
+fn is_there(status: Option<SessionStatus>) -> bool {
+    matches!(status, Some(SessionStatus::Idle | SessionStatus::Working))
 }
 
 impl Hears {

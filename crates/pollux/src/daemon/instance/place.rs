@@ -59,6 +59,11 @@ impl Place {
         self.0.join("lent")
     }
 
+    /// What is known of files that are lent while an agent is started.
+    pub fn shared(&self) -> PathBuf {
+        self.0.join("shared")
+    }
+
     /// The worktrees of workers.
     pub fn trees(&self) -> PathBuf {
         self.0.join("worktrees")

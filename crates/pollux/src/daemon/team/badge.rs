@@ -3,11 +3,15 @@
 
 use crate::daemon::door::{Secret, hash};
 use crate::team::given::Given;
-use crate::team::profile::Server;
-use crate::team::tools::OWN_SERVER;
+use crate::team::profile::{Files, Server};
+use crate::team::tools::{OWN_SERVER, Tools};
 use pollux_agent::acp::{McpServer, Transport, Variable};
 use pollux_agent::gemini::apart;
+use pollux_agent::gemini::cli::Cli;
+use pollux_agent::gemini::shared::{self, How, Loan, Returned, Shared};
+use pollux_agent::model::Failure;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -15,6 +19,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::OwnedMutexGuard;
 
 /// Who holds which credential, and where what is lent lies.
 #[derive(Debug, Default)]
@@ -23,6 +28,21 @@ pub struct Badges {
     /// Sessions whose process was lent something by an earlier daemon, until it is known which of them live.
     earlier: Mutex<Vec<String>>,
     place: OnceLock<Lending>,
+    /// Held while an agent is started by files that others read too.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// How a process is to be lent what it is given.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'g> {
+    /// What it is given.
+    pub given: &'g Given,
+    /// By which files.
+    pub files: Files,
+    /// True where it has its servers from settings, and not by word of mouth.
+    pub settings: bool,
+    /// True where its version takes a policy.
+    pub policy: bool,
 }
 
 /// Where what is lent lies, and how our server is reached.
@@ -30,6 +50,8 @@ pub struct Badges {
 pub struct Lending {
     /// The directory, which is the user's alone.
     pub directory: PathBuf,
+    /// Where it is written down which files of the user's are lent.
+    pub shared: Shared,
     /// The address of our server; none where an agent cannot be expected to reach it.
     pub url: Option<String>,
     /// The program that speaks for it over stdio.
@@ -50,6 +72,12 @@ pub struct Lent {
     pub env: Vec<(OsString, OsString)>,
     /// MCP servers.
     pub servers: Vec<McpServer>,
+    /// What it is told by a file that others read too; none where it has one of its own.
+    pub role: Option<String>,
+    /// Servers that it finds in the user's settings.
+    pub entries: Vec<(String, Value)>,
+    /// What its policy is made of.
+    tools: Tools,
     /// True where its process outlives the daemon, and keeps what it was lent.
     stays: bool,
 }
@@ -63,6 +91,8 @@ struct Holder {
 
 /// The file that says whose something is.
 const HOLDER: &str = "holder.json";
+/// The file with the rules for its tools.
+const POLICY: &str = "policy.toml";
 /// The variable that names the file with what the agent is told.
 const SYSTEM: &str = "GEMINI_SYSTEM_MD";
 /// The variables by which `pollux mcp` knows whose it is.
@@ -115,8 +145,17 @@ impl Badges {
             args: Vec::new(),
             env: Vec::new(),
             servers: Vec::new(),
+            role: None,
+            entries: Vec::new(),
+            tools: Tools::default(),
             stays: true,
         })
+    }
+
+    /// Waits for the turn to start an agent by files that others read too.
+    pub async fn turn(&self) -> Option<(OwnedMutexGuard<()>, Shared)> {
+        let shared = self.place.get()?.shared.clone();
+        Some((Arc::clone(&self.turn).lock_owned().await, shared))
     }
 
     /// The session whose credential this is.
@@ -125,7 +164,8 @@ impl Badges {
     }
 
     /// Lends a session what it was given.
-    pub fn lend(self: &Arc<Self>, session: &str, given: &Given) -> io::Result<Lent> {
+    pub fn lend(self: &Arc<Self>, session: &str, terms: Terms<'_>) -> io::Result<Lent> {
+        let given = terms.given;
         let place = self.place.get().ok_or_else(|| io::Error::other("there is nothing to lend"))?;
         let directory = place.directory.join(session);
         if directory.exists() {
@@ -139,20 +179,34 @@ impl Badges {
             args: Vec::new(),
             env: Vec::new(),
             servers: Vec::new(),
+            role: None,
+            entries: Vec::new(),
+            tools: given.tools.clone(),
             stays: false,
             directory,
         };
-        let system = lent.file("system.md", &given.system)?;
-        lent.env.push((SYSTEM.into(), system.into()));
+        match terms.files {
+            Files::Shared => lent.role = Some(given.system.clone()),
+            Files::Own => {
+                let system = lent.file("system.md", &given.system)?;
+                lent.env.push((SYSTEM.into(), system.into()));
+            }
+        }
         let policy = given.tools.policy();
-        if !policy.is_empty() {
+        if terms.policy && !policy.is_empty() {
             let mut arg = OsString::from("--policy=");
-            arg.push(lent.file("policy.toml", &policy)?);
+            arg.push(lent.file(POLICY, &policy)?);
             lent.args.push(arg);
         }
         if given.teams {
             self.holders().insert(lent.badge, session.to_owned());
-            lent.servers.push(own(place, &badge));
+            if terms.settings && terms.files == Files::Shared {
+                // Others read these settings: they name a variable, which only this process has.
+                lent.env.push((BADGE.into(), badge.expose().into()));
+                lent.servers.push(own(place, &format!("${{{BADGE}}}")));
+            } else {
+                lent.servers.push(own(place, badge.expose()));
+            }
         }
         let servers = given.servers.iter().filter(|(name, _)| given.tools.has(&format!("@{name}")));
         lent.servers.extend(servers.map(|(name, server)| of_profile(name, server)));
@@ -186,6 +240,34 @@ impl Lent {
         Ok(())
     }
 
+    /// For a process that takes servers from the user's settings only: as its version writes them down. Where there can be
+    /// no policy, ours is trusted.
+    pub async fn in_settings(
+        &mut self,
+        cli: &Cli,
+        env: &[(OsString, OsString)],
+        policy: bool,
+    ) -> Result<(), Failure> {
+        let scratch = self.directory.join("scratch");
+        for server in std::mem::take(&mut self.servers) {
+            let trusted = !policy && server.name() == OWN_SERVER;
+            let entry = shared::add(cli, &server, trusted, &scratch, env).await?;
+            self.entries.push((server.name().to_owned(), entry));
+        }
+        // It goes with all the rest at the latest.
+        let _gone = fs::remove_dir_all(scratch);
+        Ok(())
+    }
+
+    /// Its servers may be called otherwise while it is started: its policy is about those names.
+    pub fn called(&self, loan: &Loan) -> io::Result<()> {
+        if self.args.is_empty() {
+            return Ok(());
+        }
+        let policy = self.tools.policy_for(&|name| loan.called(name).to_owned());
+        fs::write(self.directory.join(POLICY), policy)
+    }
+
     /// For a process that outlives the daemon: the next one will know it again.
     pub fn stay(&mut self, session: &str) -> io::Result<()> {
         let holder = Holder { session: session.to_owned(), hash: self.badge };
@@ -217,21 +299,38 @@ impl Drop for Lent {
     }
 }
 
-fn own(place: &Lending, badge: &Secret) -> McpServer {
+/// Says what became of a file that was lent, where somebody has changed it meanwhile.
+pub fn tell(returned: &Returned) {
+    let file = returned.path.display();
+    match &returned.how {
+        How::Whole => tracing::info!("{file} was lent, and is what it was"),
+        How::Changed => {
+            tracing::warn!("{file} was changed while it was lent: the change stays, ours is gone");
+        }
+        How::Left(kept) => {
+            let kept = kept.display();
+            tracing::warn!(
+                "{file} was changed while it was lent, and is left as it is; before it was {kept}"
+            );
+        }
+    }
+}
+
+fn own(place: &Lending, badge: &str) -> McpServer {
     let variable = |name: &str, value: String| Variable { name: name.into(), value };
     match &place.url {
         Some(url) => McpServer::Remote {
             transport: Transport::Http,
             name: OWN_SERVER.into(),
             url: url.clone(),
-            headers: vec![variable("Authorization", format!("Bearer {}", badge.expose()))],
+            headers: vec![variable("Authorization", format!("Bearer {badge}"))],
         },
         None => McpServer::Stdio {
             name: OWN_SERVER.into(),
             command: place.program.clone(),
             args: vec!["mcp".into()],
             env: vec![
-                variable(BADGE, badge.expose().to_owned()),
+                variable(BADGE, badge.to_owned()),
                 variable(SOCKET, place.socket.display().to_string()),
             ],
         },

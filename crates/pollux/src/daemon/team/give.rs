@@ -297,7 +297,7 @@ impl Teams {
 
 /// A job is for the model. A command runs without asking, with more rights than the caller may have; and what is to be done
 /// may be made of what others wrote.
-fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
+pub(super) fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
     if is_command(driver, message) {
         let why = "this would be a command for the CLI or the shell, and no task";
         return Err(Trouble::refused("not_a_task", why).hint("put words before it"));

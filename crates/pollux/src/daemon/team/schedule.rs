@@ -1,5 +1,6 @@
 //! Schedules in the daemon: one timer until the next is due, a condition that is run first, a job that is given once.
 
+use super::give::is_task;
 use super::{Caller, Teams, lock};
 use crate::api::schedule::{Outcome, Run, Schedule};
 use crate::api::team::Give;
@@ -64,7 +65,10 @@ impl Teams {
             rows::begin(connection, &row, at, (outcome, now))
         };
         let begun = self.hub().log().write(written).await;
-        lock(&self.inner.schedules).insert(schedule.name.clone(), schedule.clone());
+        // Not where somebody has taken it away meanwhile.
+        if let Some(known) = lock(&self.inner.schedules).get_mut(&schedule.name) {
+            *known = schedule.clone();
+        }
         match begun {
             Ok(run) if outcome == Outcome::Begun => {
                 let (teams, schedule) = (self.clone(), schedule.clone());
@@ -162,7 +166,9 @@ impl Teams {
         if schedule.prompt.trim().is_empty() {
             return Err(Trouble::refused("no_message", "there is nothing to be done").into());
         }
-        self.store().find(&schedule.profile)?;
+        let profile = self.store().find(&schedule.profile)?;
+        // Said now, and not in the middle of the night.
+        is_task(schedule.driver.or(profile.driver).unwrap_or_default(), &schedule.prompt)?;
         let never = |why: &str| {
             let message = format!("`{}` is no time: {why}", schedule.cron);
             Trouble::refused("wrong_time", message)
@@ -187,10 +193,12 @@ impl Teams {
 
     /// Takes a schedule away. What it has given goes on.
     pub async fn unschedule(&self, name: &str) -> anyhow::Result<()> {
-        let known = lock(&self.inner.schedules).remove(name);
-        known.ok_or_else(|| no_schedule(name))?;
+        if !lock(&self.inner.schedules).contains_key(name) {
+            return Err(no_schedule(name).into());
+        }
         let owned = name.to_owned();
         self.hub().log().write(move |connection| rows::remove(connection, &owned)).await?;
+        lock(&self.inner.schedules).remove(name);
         self.inner.timetable.notify_one();
         Ok(())
     }

@@ -4,7 +4,6 @@ use crate::daemon::house::{House, gemini_on, settings};
 use pollux::daemon::instance::Serve;
 use pollux_e2e::{Cli, Stage};
 use pollux_rehearsal::Home;
-use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -154,11 +153,12 @@ impl Team {
         .collect()
     }
 
-    pub(crate) async fn stop(&self, agent: &str) {
-        let path = format!("/api/v1/team/{agent}/stop");
-        let response =
-            self.house.request(Method::POST, &path).json(&json!({})).send().await.unwrap();
-        assert!(response.status().is_success(), "{}", response.text().await.unwrap());
+    /// Ends an agent and those who work for it. Gives their names, in the order in which they were told.
+    pub(crate) async fn stop(&self, agent: &str) -> Vec<String> {
+        let (status, stopped) =
+            self.house.post(&format!("/api/v1/team/{agent}/stop"), json!({})).await;
+        assert_eq!(status, 200, "{stopped}");
+        serde_json::from_value(stopped).unwrap()
     }
 }
 
@@ -189,7 +189,7 @@ fn users_files(stage: &Stage) -> Vec<(String, Vec<u8>)> {
     for entry in std::fs::read_dir(stage.workspace()).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') || name.starts_with("GEMINI") {
-            all.push((name, Vec::new()));
+            all.push((name, std::fs::read(entry.path()).unwrap_or_default()));
         }
     }
     all

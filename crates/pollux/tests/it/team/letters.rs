@@ -40,7 +40,8 @@ async fn a_supervisor_with_three_workers_gets_each_result_once() {
     assert_eq!(told.count(), 3, "{said:?}");
     let jobs = team.jobs().await;
     assert!(jobs.iter().all(|job| job["state"] == "done"), "{jobs:?}");
-    team.stop(&supervisor).await;
+    let stopped = team.stop(&supervisor).await;
+    assert!(stopped.len() == 4 && stopped[0].starts_with("supervisor-"), "{stopped:?}");
     team.close().await;
 }
 

@@ -59,6 +59,10 @@ async fn a_condition_that_is_not_met_gives_nothing_and_wrong_times_are_refused()
         let (status, refused) = team.house.post("/api/v1/schedules", wrong).await;
         assert_eq!((status, &refused["code"]), (409, &json!("wrong_time")), "{refused}");
     }
+    let mut command = schedule(&team, "wrong", "0 0 1 1 *", &[]);
+    command["prompt"] = json!("/quit");
+    let (status, refused) = team.house.post("/api/v1/schedules", command).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("not_a_task")), "{refused}");
     let team = team.restart().await;
     let all = team.house.get("/api/v1/schedules").await;
     assert_eq!(all["schedules"][0]["name"], "rare", "it is there after a restart");

@@ -1,0 +1,164 @@
+//! How a process is given what its profile says: by files of its own, or, where its CLI reads none, by files that others
+//! read too, for as long as it starts.
+
+use super::agent::{Gemini, Wanted};
+use crate::api::Driver;
+use crate::daemon::team::badge::{Lent, Terms, tell};
+use crate::team::given::Given;
+use crate::team::profile::Files;
+use crate::team::tools::Tools;
+use pollux_agent::gemini::apart;
+use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::shared::{Loan, Wants};
+use pollux_agent::model::{Failure, Phase};
+use std::io;
+use std::time::Duration;
+use tokio::sync::OwnedMutexGuard;
+
+/// `--policy` came with this version.
+const POLICY: Version = Version::new(0, 30, 0);
+/// Another agent that has not come up in this time waits for somebody: to sign in, or to trust a folder.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// While it is there, files that others read too say what one agent is. They become what they were when it is dropped.
+pub(super) struct Window {
+    loan: Option<Loan>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        match self.loan.take().map(Loan::give_back) {
+            Some(Ok(returned)) => returned.iter().for_each(tell),
+            Some(Err(error)) => tracing::error!("what was lent could not be put back: {error}"),
+            None => {}
+        }
+    }
+}
+
+impl Gemini {
+    /// Lends the process of a session what it was given.
+    pub(super) async fn lend(&self, wanted: &Wanted, cli: &Cli) -> Result<Option<Lent>, Failure> {
+        let Some(given) = &wanted.given else { return Ok(None) };
+        let (files, policy) = (files(given, wanted.driver, cli)?, policy(given, cli)?);
+        let settings = wanted.driver != Driver::Acp;
+        let terms = Terms { given, files, settings, policy };
+        let mut lent = self.badges.lend(&wanted.id, terms).map_err(|error| not_lent(&error))?;
+        match files {
+            Files::Own if settings => lent.at_home(&self.home).map_err(|error| not_lent(&error))?,
+            Files::Shared if settings => lent.in_settings(cli, &self.env, policy).await?,
+            Files::Own | Files::Shared => {}
+        }
+        if wanted.driver == Driver::Terminal {
+            lent.stay(&wanted.id).map_err(|error| not_lent(&error))?;
+        }
+        Ok(Some(lent))
+    }
+
+    /// Puts what a process is told into files that others read too, where it is told so. To be kept until it has come up.
+    pub(super) async fn share(
+        &self,
+        wanted: &Wanted,
+        lent: Option<&Lent>,
+    ) -> Result<Option<Window>, Failure> {
+        let Some((lent, role)) = lent.and_then(|lent| Some((lent, lent.role.clone()?))) else {
+            return Ok(None);
+        };
+        let turn = tokio::time::timeout(PATIENCE, self.badges.turn()).await;
+        let (turn, shared) = turn.map_err(|_late| in_use())?.ok_or_else(in_use)?;
+        let wants = Wants {
+            home: self.home.clone(),
+            cwd: wanted.cwd.clone(),
+            role,
+            servers: lent.entries.clone(),
+        };
+        let loan = tokio::task::spawn_blocking(move || shared.lend(&wants)).await;
+        let loan = loan.map_err(io::Error::other).and_then(|loan| loan);
+        let loan = loan.map_err(|error| not_lent(&error))?;
+        lent.called(&loan).map_err(|error| not_lent(&error))?;
+        Ok(Some(Window { loan: Some(loan), _turn: turn }))
+    }
+}
+
+/// By which files a process is told what it is. Its own, if it reads any: over ACP it is told its servers, and else it
+/// needs a home of its own for them.
+fn files(given: &Given, driver: Driver, cli: &Cli) -> Result<Files, Failure> {
+    let servers = given.teams || !given.servers.is_empty();
+    let own = driver == Driver::Acp || !servers || apart::is_possible(cli);
+    match given.files {
+        Some(Files::Shared) => Ok(Files::Shared),
+        Some(Files::Own) if !own => {
+            let message = "this Gemini CLI has its servers from files that others read too";
+            let failure = Failure::new(Phase::Start, "not_in_this_version", message);
+            Err(failure
+                .hint("update it, take the driver `acp`, or say `files: shared` in the profile"))
+        }
+        Some(Files::Own) | None => Ok(if own { Files::Own } else { Files::Shared }),
+    }
+}
+
+/// True where the process can be given a policy.
+fn policy(given: &Given, cli: &Cli) -> Result<bool, Failure> {
+    let possible = cli.at_least(POLICY);
+    if !possible && given.tools != Tools::All {
+        let message = format!(
+            "this Gemini CLI cannot limit what an agent may use: `--policy` came with {POLICY}"
+        );
+        let failure = Failure::new(Phase::Start, "not_in_this_version", message);
+        return Err(failure.hint("update it, or let the profile use everything: `tools: ['*']`"));
+    }
+    Ok(possible)
+}
+
+fn in_use() -> Failure {
+    let message = "the files that would tell the agent what it is are lent to another one, which does not come up";
+    let failure = Failure::new(Phase::Start, "files_in_use", message).retryable();
+    failure.hint("does it wait for somebody? `pollux ls`")
+}
+
+fn not_lent(error: &io::Error) -> Failure {
+    let message = format!("what the profile gives could not be written: {error}");
+    let hint = "is the disk full, is the directory yours, can Gemini CLI itself read its settings?";
+    Failure::new(Phase::Start, "not_lent", message).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{files, policy};
+    use crate::api::Driver;
+    use crate::team::given::{Given, given};
+    use crate::team::profile::{Files, Profile};
+    use pollux_agent::gemini::cli::{Cli, Version};
+
+    fn given_by(fields: &str) -> Given {
+        let text = format!("---\nname: a\n{fields}\n---\n");
+        given(&Profile::read(&text, "a", &|_| None).unwrap(), "a-1", None).0
+    }
+
+    fn cli(minor: u32) -> Cli {
+        Cli { path: "gemini".into(), version: Some(Version::new(0, minor, 0)) }
+    }
+
+    #[test]
+    fn files_of_others_are_touched_only_where_the_cli_reads_no_other_or_somebody_says_so() {
+        let all = [Driver::Acp, Driver::Headless, Driver::Terminal];
+        for driver in all {
+            assert_eq!(files(&given_by(""), driver, &cli(25)).unwrap(), Files::Own);
+            let asked = files(&given_by("files: shared"), driver, &cli(61)).unwrap();
+            assert_eq!(asked, Files::Shared);
+            let alone = given_by("tools: [fs_read]");
+            assert_eq!(files(&alone, driver, &cli(24)).unwrap(), Files::Own, "it has no servers");
+        }
+        let old = |fields: &str, driver| files(&given_by(fields), driver, &cli(24));
+        assert_eq!(old("", Driver::Acp).unwrap(), Files::Own);
+        assert_eq!(old("", Driver::Terminal).unwrap(), Files::Shared);
+        assert!(old("files: own", Driver::Headless).is_err());
+    }
+
+    #[test]
+    fn an_agent_whose_tools_cannot_be_limited_is_not_started_without_limits() {
+        assert!(policy(&given_by("role: reviewer"), &cli(29)).is_err());
+        assert!(!policy(&given_by("role: developer"), &cli(29)).unwrap());
+        assert!(policy(&given_by("role: reviewer"), &cli(30)).unwrap());
+    }
+}
