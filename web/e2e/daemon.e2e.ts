@@ -321,7 +321,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
 
   test("a killed daemon: the screen stays, and what it missed is there once", async () => {
     await page.goto(`${house.address}/#/`);
-    await page.locator(".row").first().click();
+    await page.locator(".row", { hasText: "hello there" }).first().click();
     await talk().getByText("I remember: we made a file.").waitFor();
     await house.kill();
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
