@@ -41,7 +41,7 @@ pub struct Wants {
     pub cwd: PathBuf,
     /// What it is told.
     pub role: String,
-    /// Its MCP servers, as [`add`] gives them.
+    /// Its MCP servers, as [`add()`] gives them.
     pub servers: Vec<Entry>,
 }
 

@@ -18,6 +18,9 @@ use std::time::Duration;
 /// It starts in two or three seconds; on a machine that is busy in many more.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// 0.34 wants to know how somebody signs in before it writes anything down. Nobody does.
+const SIGNED_IN: &str = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
+
 /// Runs `mcp add` in `scratch`, and gives what it wrote. A server that is `trusted` is never asked about.
 pub async fn add(
     cli: &Cli,
@@ -30,18 +33,23 @@ pub async fn add(
         let message = format!("`gemini mcp add` has not added `{}`: {why}", server.name());
         Failure::new(Phase::Start, "not_added", message)
     };
-    fs::create_dir_all(scratch).map_err(|error| failed(error.to_string()))?;
+    let gemini = scratch.join(".gemini");
+    if !gemini.exists() {
+        let made = fs::create_dir_all(&gemini);
+        let made = made.and_then(|()| fs::write(gemini.join("settings.json"), SIGNED_IN));
+        made.map_err(|error| failed(error.to_string()))?;
+    }
     let mut program = Program::new(&cli.path, scratch).args(arguments(server, trusted));
     for (name, value) in env {
         program = program.env(name, value);
     }
     // A CLI that does not know the one takes the other.
     program = program.env(HOME, scratch).env("HOME", scratch);
-    program = program.env("GEMINI_CLI_NO_RELAUNCH", "true");
+    program = program.env("GEMINI_CLI_NO_RELAUNCH", "true").env("GEMINI_API_KEY", "none");
     let mut child = program.spawn().map_err(|error| failed(error.to_string()))?;
     let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
     let said = child.close().await;
-    let settings = fs::read_to_string(scratch.join(".gemini/settings.json")).unwrap_or_default();
+    let settings = fs::read_to_string(gemini.join("settings.json")).unwrap_or_default();
     let settings: Value = serde_json::from_str(&settings).unwrap_or_default();
     match settings.get("mcpServers").and_then(|list| list.get(server.name())) {
         Some(entry) => Ok(filled(entry.clone(), server)),

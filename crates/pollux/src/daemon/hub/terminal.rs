@@ -18,9 +18,14 @@ use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Socket};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// `--session-id` came with this version.
 const OWN_ID: Version = Version::new(0, 41, 0);
+
+/// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
+const SETTLES: Duration = Duration::from_secs(20);
 
 /// The tmux server for terminals of ours. One connection is enough for all of them.
 #[derive(Debug, Clone)]
@@ -130,7 +135,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let ours = *pane.server().socket() == gemini.tmux.socket;
     let hand = Hand::on(pane.clone());
     let steers = Steers { orders: live.orders(), pane, hand, ours, life: life.clone() };
-    let events = Box::new(Hears { live, life, lent, window });
+    let events = Box::new(Hears { live, life, lent, window, settled: None });
     Ok(Agent { events, orders: Arc::new(steers), ready: false })
 }
 
@@ -175,16 +180,18 @@ struct Hears {
     lent: Option<Lent>,
     /// Open until the agent has read what it is.
     window: Option<Window>,
+    /// When an agent without a prompt has read it.
+    settled: Option<Instant>,
 }
 
 impl Events for Hears {
     fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>> {
         Box::pin(async {
-            let mut event = self.live.next().await?;
+            let mut event = self.event().await?;
             match &mut event.kind {
                 EventKind::Asked(question) => question.id = self.named(&question.id),
                 EventKind::Answered { question_id, .. } => *question_id = self.named(question_id),
-                EventKind::SessionChanged(change) if is_there(change.status) => self.window = None,
+                EventKind::SessionChanged(change) => self.seen(change.status),
                 EventKind::SessionEnded { .. } => {
                     self.window = None;
                     self.lent.take().into_iter().for_each(Lent::give_back);
@@ -196,12 +203,29 @@ impl Events for Hears {
     }
 }
 
-/// True for an agent that waits for a prompt or has one: it has read its files.
-fn is_there(status: Option<SessionStatus>) -> bool {
-    matches!(status, Some(SessionStatus::Idle | SessionStatus::Working))
-}
-
 impl Hears {
+    /// The next event. Meanwhile the window is closed when its time has come.
+    async fn event(&mut self) -> Option<Event<'static>> {
+        if let Some(settled) = self.settled.filter(|_| self.window.is_some()) {
+            tokio::select! {
+                event = self.live.next() => return event,
+                () = tokio::time::sleep_until(settled) => self.window = None,
+            }
+        }
+        self.live.next().await
+    }
+
+    /// An agent that works has read what it is. One that waits for a prompt shows its input box before it has.
+    fn seen(&mut self, status: Option<SessionStatus>) {
+        match status {
+            Some(SessionStatus::Working) => self.window = None,
+            Some(SessionStatus::Idle) if self.settled.is_none() => {
+                self.settled = Some(Instant::now() + SETTLES);
+            }
+            _ => {}
+        }
+    }
+
     fn named(&self, id: &Text<'_>) -> Text<'static> {
         Text::from(format!("{}-{id}", self.life))
     }

@@ -1,7 +1,7 @@
 //! Agents that are told what they are by files that others read too: they follow their profile, and the files are as they
 //! were, whoever is killed.
 
-use super::house::{LONGEST, NEWEST, Team};
+use super::house::{LONGEST, NEWEST, Team, settled};
 use crate::daemon::recovery::Served;
 use pollux_e2e::{Cli, Stage, wait_until};
 use serde_json::{Value, json};
@@ -21,13 +21,13 @@ const SCRIPT: &str = "
     reply = 'Word.'
 ";
 
-/// A user with rules of their own for a project, and with a server of their own that is called as ours is.
+/// A user with rules of their own for a project, and with a server of their own, switched off, that is called as ours is.
 fn lay_out(stage: &Stage) -> [PathBuf; 2] {
     let (rules, settings) =
         (stage.workspace().join("GEMINI.md"), stage.home().gemini().join("settings.json"));
     fs::write(&rules, RULES).unwrap();
     let text = fs::read_to_string(&settings).unwrap();
-    let own = "{ \"mcpServers\": { \"pollux\": { \"command\": \"$NOWHERE\" } },";
+    let own = "{ \"mcpServers\": { \"pollux\": { \"command\": \"$NOWHERE\" } }, \"mcp\": { \"excluded\": [\"pollux\"] },";
     fs::write(&settings, text.replacen('{', own, 1)).unwrap();
     [rules, settings]
 }
@@ -50,19 +50,16 @@ async fn follows_its_profile(version: &str, driver: &str) {
     team.profile("lent", &format!("role: reviewer\nfiles: shared\ndriver: {driver}"));
     let job = team.give("handoff", "lent", "tell the person", json!({})).await;
     let job = team.told(&job).await;
-    assert_eq!(
-        (&job["state"], &job["result"]["text"]),
-        (&json!("done"), &json!("I have written."))
-    );
+    let results = team.stage.rehearsal().journal().results();
+    assert_eq!(job["state"], "done", "{version}, {driver}: {job}");
+    assert_eq!(job["result"]["text"], "I have written.", "{version}, {driver}: {results:?}");
     let letters = team.house.get("/api/v1/letters").await;
     assert_eq!(letters["letters"][0]["text"], "it is done", "its server knows it: {letters}");
     let told = told(&team.stage, "tell the person");
     for words in ["You are the lent.", "Prices are in cents."] {
         assert!(told.contains(words), "{version}, {driver}: {words}: {told}");
     }
-    // Over ACP a server is told to the one process, and so may be called as it likes.
-    let name = if driver == "acp" { "mcp_pollux_" } else { "mcp_pollux-2_" };
-    assert!(told.contains(&format!("{name}send_message")), "{version}, {driver}: {told}");
+    assert!(told.contains("mcp_pollux-2_send_message"), "{version}, {driver}: {told}");
     let worker = job["worker"].as_str().unwrap();
     team.status(worker, "exited").await;
     team.close().await;
@@ -76,11 +73,6 @@ async fn an_agent_in_a_terminal_that_is_told_by_shared_files_follows_its_profile
 #[tokio::test(flavor = "multi_thread")]
 async fn a_headless_agent_of_the_oldest_version_that_is_told_by_shared_files_follows_its_profile() {
     follows_its_profile(&Cli::versions()[0], "headless").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_agent_over_acp_that_is_told_by_shared_files_follows_its_profile() {
-    follows_its_profile(NEWEST, "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,6 +112,7 @@ async fn doctor(stage: &Stage, data: &Path, args: &[&str]) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_daemon_that_is_killed_while_it_starts_an_agent_leaves_the_users_files_to_be_put_back() {
     let stage = Stage::new(&Cli::install(NEWEST).unwrap(), SCRIPT.parse().unwrap()).await.unwrap();
+    settled(&stage);
     let files = lay_out(&stage);
     let before = contents(&files);
     let data = tempfile::tempdir().unwrap();
