@@ -177,8 +177,16 @@ pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
     same.filter(|path| is_stub(path)).collect()
 }
 
-/// True for a file of the new format in which nobody says anything.
-pub(super) fn is_stub(path: &Path) -> bool {
+/// True for a file of the new format in which nobody says anything. The CLI itself does not go on with such a session.
+///
+/// ```
+/// use pollux_agent::gemini::transcript::resume::is_stub;
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let file = directory.path().join("session-2026-11-15T17-55-1f9cc522.jsonl");
+/// std::fs::write(&file, "{\"sessionId\":\"1f9cc522\",\"startTime\":\"2026-11-15T17:55:00Z\"}\n").unwrap();
+/// assert!(is_stub(&file));
+/// ```
+pub fn is_stub(path: &Path) -> bool {
     let Ok(bytes) = fs::read(path) else { return false };
     let digest = digest(&text(&bytes));
     digest.format == Format::Jsonl && !digest.substance && !digest.overwritten && !digest.taken_back

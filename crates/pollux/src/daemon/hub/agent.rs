@@ -10,13 +10,14 @@ use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Search};
 use pollux_agent::gemini::terminal::{Found, Words};
 use pollux_agent::gemini::transcript::follow::Follow;
+use pollux_agent::gemini::transcript::resume::is_stub;
 use pollux_agent::model::{Event, Failure, Mode};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::Pane;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 
@@ -105,6 +106,20 @@ impl Wanted {
             given: None,
             brought: None,
         }
+    }
+
+    /// Nobody can go on with a session in which nothing was said before its agent was gone: it is begun anew.
+    async fn unless_empty(mut self, home: &Path) -> Self {
+        let Some(id) = self.agent_id.clone().filter(|_| self.found.is_none()) else { return self };
+        let (file, home) = (self.file.clone(), home.to_path_buf());
+        let empty = tokio::task::spawn_blocking(move || {
+            let file = file.or_else(|| headless::file_of(&home, &id));
+            file.is_some_and(|file| is_stub(&file))
+        });
+        if empty.await.unwrap_or_default() {
+            (self.agent_id, self.file) = (None, None);
+        }
+        self
     }
 
     /// An agent that is there already, in a terminal.
@@ -209,6 +224,7 @@ impl Agents {
             Box::pin(async move {
                 // The semaphore is never closed.
                 let _turn = room.acquire().await;
+                let wanted = wanted.unless_empty(&gemini.home).await;
                 match wanted.driver {
                     Driver::Headless => headless::start(wanted, gemini).await,
                     Driver::Acp => acp::start(wanted, gemini).await,
@@ -237,7 +253,7 @@ impl Agents {
     }
 
     /// The home that holds the agent's directory.
-    pub fn home(&self) -> Option<&std::path::Path> {
+    pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 

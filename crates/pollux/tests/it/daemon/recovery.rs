@@ -236,6 +236,23 @@ async fn a_daemon_that_is_killed_at_random_moments_beside_a_terminal_loses_and_r
     besieged("terminal").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_in_which_nothing_was_said_before_a_kill_is_begun_anew() {
+    let (siege, daemon) = Siege::lay("acp").await;
+    drop(daemon);
+    let daemon = Served::start(&siege.stage, siege.data.path()).await;
+    siege.rest(&daemon, "again").await;
+    let prompt = json!({ "type": "prompt", "text": "words number 0" });
+    daemon.post(&siege.path(), &json!({ "id": "c0", "command": prompt })).await.unwrap();
+    wait_for("the prompt", LONGEST, async || {
+        let prompts = siege.stage.rehearsal().journal().prompts();
+        if prompts.iter().any(|it| it == "words number 0") { Ok(()) } else { Err(prompts) }
+    })
+    .await;
+    siege.rest(&daemon, "on").await;
+    siege.lift(daemon, 1).await;
+}
+
 /// Every message of the session's file is in the log, once. A start that was killed may leave a file in which only the
 /// context stands that the CLI gives itself.
 async fn compare(stage: &Stage, daemon: &Served, id: &str) {
