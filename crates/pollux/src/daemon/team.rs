@@ -85,6 +85,8 @@ struct Inner {
     /// Places in teams that are taken by workers that are about to be started.
     births: Mutex<HashMap<String, usize>>,
     jobs: Mutex<HashMap<String, watch::Sender<Job>>>,
+    /// Jobs whose turn has ended without a word, and until when the word is waited for.
+    silent: Mutex<HashMap<String, Timestamp>>,
     /// Sessions for which letters are on their way, or wait.
     boxes: Mutex<HashSet<String>>,
     news: Notify,
@@ -119,6 +121,7 @@ impl Teams {
             jobs: Mutex::new(
                 jobs.into_iter().map(|job| (job.id.clone(), watch::channel(job).0)).collect(),
             ),
+            silent: Mutex::default(),
             boxes: Mutex::new(letters.into_iter().filter_map(|letter| letter.to).collect()),
             news: Notify::new(),
             schedules: Mutex::new(

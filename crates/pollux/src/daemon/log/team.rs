@@ -278,8 +278,6 @@ pub fn has_command(connection: &Connection, no: i64, id: &str) -> rusqlite::Resu
 pub struct Turn {
     /// The reason why it ended; none while it goes on.
     pub ended: Option<String>,
-    /// The number of its last event.
-    pub end: u64,
     /// The whole events of texts, messages and tool ends in it, in order.
     pub told: Vec<String>,
 }
@@ -301,6 +299,8 @@ pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Op
     let Some((end, json)): Option<(u64, String)> = first("turn_ended", begun)? else {
         return Ok(Some(Turn::default()));
     };
+    // What is told late is still of this turn.
+    let until = first("turn_started", end)?.map_or(u64::MAX >> 1, |(next, _): (u64, String)| next);
     let reason = serde_json::from_str::<serde_json::Value>(&json).ok();
     let reason = reason.and_then(|event| event["stop_reason"].as_str().map(str::to_owned));
     let mut select = connection.prepare_cached(
@@ -308,10 +308,9 @@ pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Op
          WHERE session = ?1 AND seq > ?2 AND seq < ?3
            AND kind IN ('text_grew', 'message_recorded', 'tool_ended') ORDER BY seq",
     )?;
-    let told = select.query_map(params![no, begun, end], |row| row.get(0))?;
+    let told = select.query_map(params![no, begun, until], |row| row.get(0))?;
     Ok(Some(Turn {
         ended: Some(reason.unwrap_or_default()),
-        end,
         told: told.collect::<Result<_, _>>()?,
     }))
 }

@@ -4,6 +4,7 @@ use super::post::About;
 use super::{Caller, Teams, is_news, lock, result, rows, tree};
 use crate::api::team::{Job, More, Worktree};
 use crate::api::{Begin, Driver, Summary};
+use crate::daemon::log::team::Turn;
 use crate::daemon::log::{Bell, counts};
 use crate::team::job::{self, Ended, Rules, Seen, State, Step, is_written};
 use crate::trouble::Trouble;
@@ -15,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Time is told at least so often.
 const REST: Duration = Duration::from_mins(10);
+/// How long the session file may take that has a worker's answer, once its turn has ended. Fifty agents on two cores are slow.
+const LATE: Duration = Duration::from_secs(5);
 /// What a worker is told that was stopped in the middle of its job.
 const GO_ON: &str = "You were stopped in the middle of your work, and are started again. Go on with what you were asked to do, \
     and answer as if nothing had happened.";
@@ -57,6 +60,7 @@ impl Teams {
         let next = lock(&self.inner.jobs)
             .values()
             .filter_map(|job| job::wakes_at(&rules(&job.borrow())))
+            .chain(lock(&self.inner.silent).values().copied())
             .min();
         let wait =
             next.map(|at| Duration::try_from(at.duration_since(self.now())).unwrap_or_default());
@@ -115,6 +119,9 @@ impl Teams {
             let Some(step) = job::step(&rules(&job), &seen, self.now()) else { break };
             match step {
                 Step::Become(State::Done, _) => {
+                    if self.may_yet_speak(&job.id, turn.as_ref()) {
+                        break;
+                    }
                     job.result = turn.as_ref().map(|turn| result::done(turn, summary.tokens));
                     self.becomes(&mut job, State::Done, None).await?;
                 }
@@ -143,6 +150,18 @@ impl Teams {
             }
         }
         Ok(())
+    }
+
+    /// True where a turn has ended not long ago, and no answer of it is recorded: the session file may not be written yet.
+    fn may_yet_speak(&self, job: &str, turn: Option<&Turn>) -> bool {
+        let mut silent = lock(&self.inner.silent);
+        let is_silent = turn.is_some_and(|turn| result::answer(turn).is_none());
+        let late = || *silent.entry(job.to_owned()).or_insert_with(|| self.now() + LATE);
+        let may = is_silent.then(late).is_some_and(|until| self.now() < until);
+        if !may {
+            silent.remove(job);
+        }
+        may
     }
 
     /// Why a job failed: with what was said last of its worker, which knows more.

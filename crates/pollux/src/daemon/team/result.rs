@@ -15,42 +15,50 @@ pub(super) fn ended(turn: &Turn) -> Option<Ended> {
     })
 }
 
-/// What came of it.
-pub(super) fn done(turn: &Turn, tokens: u64) -> Done {
+/// The worker's last answer, as its session file has it.
+pub(super) fn answer(turn: &Turn) -> Option<String> {
     // A message may be told again when more of it is known; the last telling counts, in the place of the first.
     let mut said: Vec<(String, String)> = Vec::new();
+    for event in events(turn) {
+        let message = &event["message"];
+        if event["type"] == "message_recorded" && message["role"] == "assistant" {
+            let id = message["id"].as_str().unwrap_or_default().to_owned();
+            let text = text_of(&message["content"]);
+            match said.iter_mut().find(|(known, _)| *known == id) {
+                Some((_, known)) => *known = text,
+                None => said.push((id, text)),
+            }
+        }
+    }
+    said.into_iter().rev().map(|(_, text)| text).find(|text| !text.trim().is_empty())
+}
+
+/// What came of it.
+pub(super) fn done(turn: &Turn, tokens: u64) -> Done {
     let mut changed: Vec<String> = Vec::new();
     // What was heard since the last call: the answer, where the session file came too late or never.
     let mut heard = String::new();
-    for told in &turn.told {
-        let Ok(event) = serde_json::from_str::<Value>(told) else { continue };
+    for event in events(turn) {
         match event["type"].as_str() {
-            Some("message_recorded") if event["message"]["role"] == "assistant" => {
-                let id = event["message"]["id"].as_str().unwrap_or_default().to_owned();
-                let text = text_of(&event["message"]["content"]);
-                match said.iter_mut().find(|(known, _)| *known == id) {
-                    Some((_, known)) => *known = text,
-                    None => said.push((id, text)),
-                }
-            }
             Some("text_grew") if event["part"] == "text" => {
                 heard.push_str(event["text"].as_str().unwrap_or_default());
             }
             Some("tool_ended") => {
                 heard.clear();
-                if event["meaning"]["kind"] != "mutation" {
-                    continue;
-                }
                 let path = event["meaning"]["path"].as_str().unwrap_or_default().to_owned();
-                if event["status"] == "success" && !changed.contains(&path) {
+                let is_change = event["meaning"]["kind"] == "mutation";
+                if is_change && event["status"] == "success" && !changed.contains(&path) {
                     changed.push(path);
                 }
             }
             _ => {}
         }
     }
-    let text = said.into_iter().rev().map(|(_, text)| text).find(|text| !text.trim().is_empty());
-    Done { text: text.unwrap_or(heard), tokens, changed, worktree: None }
+    Done { text: answer(turn).unwrap_or(heard), tokens, changed, worktree: None }
+}
+
+fn events(turn: &Turn) -> impl Iterator<Item = Value> {
+    turn.told.iter().filter_map(|told| serde_json::from_str(told).ok())
 }
 
 fn text_of(content: &Value) -> String {
@@ -92,7 +100,7 @@ mod tests {
 
     fn done_of(told: &[Value]) -> Done {
         let told = told.iter().map(ToString::to_string).collect();
-        done(&Turn { ended: Some("end_turn".into()), end: 9, told }, 0)
+        done(&Turn { ended: Some("end_turn".into()), told }, 0)
     }
 
     #[test]
