@@ -38,7 +38,7 @@ pub(super) fn unmarked(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
 }
 
-/// A document as [`text`](super::text) reads it, without holding it: what is not UTF-8 is replaced, and does not end it.
+/// A document as [`text`] reads it, without holding it: what is not UTF-8 is replaced, and does not end it.
 pub(super) fn mended(reader: impl BufRead) -> impl Read {
     // The parser asks for one byte at a time.
     BufReader::new(Mended { reader, line: Vec::new(), at: 0 })
