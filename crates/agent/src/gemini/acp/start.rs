@@ -277,8 +277,8 @@ impl Gemini {
         let flag = if cli.at_least(NAMED) { "--acp" } else { "--experimental-acp" };
         let mut args: Vec<OsString> = vec![flag.into()];
         args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
-        let mode = self.mode.filter(|mode| *mode != Mode::Default);
-        args.extend(mode.map(|mode| format!("--approval-mode={}", mode.upstream()).into()));
+        // Also the default one: settings, those of a repository among them, name another for those who say nothing.
+        args.extend(self.mode.map(|mode| format!("--approval-mode={}", mode.upstream()).into()));
         let boxed = |arg: &OsString| arg == "--sandbox" || arg == "-s" || arg == "--sandbox=true";
         let forced = self.sandbox.as_ref().is_some_and(|sandbox| sandbox.forced);
         match &self.sandbox {

@@ -33,9 +33,8 @@ impl Order {
         self.check(cli)?;
         let format = if cli.streams() { "stream-json" } else { "json" };
         let mut args: Vec<OsString> = vec![format!("--output-format={format}").into()];
-        if self.mode != Mode::Default {
-            args.push(format!("--approval-mode={}", self.mode.upstream()).into());
-        }
+        // Also the default one: settings, those of a repository among them, name another for those who say nothing.
+        args.push(format!("--approval-mode={}", self.mode.upstream()).into());
         args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
         args.extend(self.resume.iter().map(|id| format!("--resume={id}").into()));
         args.extend(self.session_id.iter().map(|id| format!("--session-id={id}").into()));
@@ -122,7 +121,7 @@ mod tests {
     fn a_long_prompt_goes_over_stdin_and_an_old_cli_gives_one_object() {
         let order = Order { prompt: "x".repeat(200_000), ..Order::default() };
         let (args, stdin) = order.arguments(&cli(8), Path::new("/w")).unwrap();
-        assert_eq!(args, ["--output-format=json"]);
+        assert_eq!(args, ["--output-format=json", "--approval-mode=default"]);
         assert_eq!(stdin.len(), 200_000);
     }
 

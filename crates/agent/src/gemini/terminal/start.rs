@@ -267,9 +267,8 @@ impl Start {
     /// The program and its arguments.
     fn command(&self, cli: &Cli, id: Option<&str>) -> Vec<String> {
         let mut words = vec![cli.path.display().to_string()];
-        if self.mode != Mode::Default {
-            words.push(format!("--approval-mode={}", self.mode.upstream()));
-        }
+        // Also the default one: settings, those of a repository among them, name another for those who say nothing.
+        words.push(format!("--approval-mode={}", self.mode.upstream()));
         words.extend(self.model.iter().map(|model| format!("--model={model}")));
         match &self.resume {
             Some(resume) => words.push(format!("--resume={}", resume.id)),

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::gemini::acp::{Gemini as Acp, Live, Resume};
-use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
+use pollux_agent::model::{Event, EventKind, Failure, Phase, Source};
 use pollux_agent::session::Order;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -30,10 +30,6 @@ struct Steers {
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
     let mut acp = Acp::new().cli(cli.clone()).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
-    if wanted.mode == Mode::Default {
-        // Said out loud: the settings of a repository name another one for those who say nothing.
-        acp = acp.extra_arg("--approval-mode=default");
-    }
     let lent = gemini.lend(&wanted, &cli).await?;
     let window = gemini.share(&wanted, lent.as_ref()).await?;
     if let Some(model) = wanted.model {

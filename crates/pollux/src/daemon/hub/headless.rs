@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Run, Running, Stop};
 use pollux_agent::gemini::transcript::store;
-use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, Source};
+use pollux_agent::model::{Event, EventKind, Failure, Phase, Source};
 use pollux_agent::session::Order;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -163,10 +163,6 @@ impl Headless {
             .home(&self.gemini.home)
             .cwd(&self.wanted.cwd)
             .mode(self.wanted.mode);
-        if self.wanted.mode == Mode::Default {
-            // Said out loud: the settings of a repository name another one for those who say nothing.
-            run = run.extra_arg("--approval-mode=default");
-        }
         for (name, value) in &self.gemini.env {
             run = run.env(name, value);
         }

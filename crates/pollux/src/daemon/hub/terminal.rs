@@ -13,7 +13,7 @@ use pollux_agent::gemini::terminal::{
     Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
 };
 use pollux_agent::gemini::transcript::resume::Resume;
-use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, SessionStatus, Text};
+use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Text};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Socket};
 use std::path::Path;
@@ -146,10 +146,6 @@ async fn begin(
     lent: Option<&Lent>,
 ) -> Result<(Live, Option<Window>), Failure> {
     let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
-    if wanted.mode == Mode::Default {
-        // Said out loud: the settings of a repository name another one for those who say nothing.
-        start = start.extra_arg("--approval-mode=default");
-    }
     start = wanted.model.iter().fold(start, Start::model);
     for (name, value) in &gemini.env {
         start = start.env(name.to_string_lossy(), value.to_string_lossy());

@@ -99,7 +99,8 @@ fn an_extra_argument_is_passed_on_as_it_is() {
     let ran = command.arg(&gemini).output().unwrap();
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
     let args = fs::read_to_string(directory.path().join("args")).unwrap();
-    assert_eq!(args, "--output-format=stream-json\n--debug\ntwo words\n--prompt=hi\n");
+    let said = ["--output-format=stream-json", "--approval-mode=default", "--debug", "two words"];
+    assert_eq!(args.lines().collect::<Vec<_>>(), [&said[..], &["--prompt=hi"]].concat());
 }
 
 #[test]
