@@ -310,3 +310,20 @@ fn a_watched_home_tells_of_sessions_that_begin_later() {
     home.put("new-project/chats/b.jsonl", log(&[header("b"), user("1", "begun")]));
     assert_eq!(wait(&mut watch, "b.jsonl: 1 begun"), ["b.jsonl: started b", "b.jsonl: 1 begun"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_a_watched_home_is_not_followed() {
+    use std::os::unix::fs::symlink;
+    let elsewhere = Home::new();
+    let secret = elsewhere.put("q/chats/secret.jsonl", log(&[header("q"), user("1", "secret")]));
+    let home = Home::new();
+    let path = home.put("p/chats/a.jsonl", log(&[header("a"), user("1", "hello")]));
+    let mut watch = Watch::new(Watched::All(home.path().to_path_buf()), true);
+    symlink(&secret, path.with_file_name("leak.jsonl")).unwrap();
+    append(&secret, &log(&[user("2", "more of it")]));
+    append(&path, &log(&[answer("2", "Hi.")]));
+    assert_eq!(wait(&mut watch, "a.jsonl: 2 Hi."), ["a.jsonl: 2 Hi."]);
+    append(&path, &log(&[user("3", "and now?")]));
+    assert_eq!(wait(&mut watch, "a.jsonl: 3 and now?"), ["a.jsonl: 3 and now?"]);
+}

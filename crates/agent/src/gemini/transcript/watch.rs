@@ -1,6 +1,7 @@
 //! Being told that session files change, instead of asking.
 
 use super::follow::Follow;
+use super::scan::is_session_path;
 use crate::model::Event;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::HashMap;
@@ -42,7 +43,7 @@ impl Watched {
     fn takes(&self, path: PathBuf) -> Option<PathBuf> {
         match self {
             Self::File(file) => (path.file_name() == file.file_name()).then(|| file.clone()),
-            Self::All(_) => super::scan::is_session_path(&path).then_some(path),
+            Self::All(_) => is_session_path(&path).then_some(path),
         }
     }
 }
@@ -134,8 +135,12 @@ impl Watch {
         paths.extend(self.changed.try_iter());
         paths.sort_unstable();
         paths.dedup();
-        // What was put into a new directory before it was watched is found by looking.
-        if matches!(self.watched, Watched::All(_)) && paths.iter().any(|path| path.is_dir()) {
+        // What was put into a new directory before it was watched is found by looking. So is a new file: whether it is
+        // one, or a link that leads out, a path does not say.
+        let is_new = |path: &PathBuf| {
+            path.is_dir() || (is_session_path(path) && !self.follows.contains_key(path))
+        };
+        if matches!(self.watched, Watched::All(_)) && paths.iter().any(is_new) {
             return self.poll_now();
         }
         let mut told = Vec::new();
