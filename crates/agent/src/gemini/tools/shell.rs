@@ -14,9 +14,12 @@ pub struct Shell {
 
 const OPEN: &str = "<untrusted_context>";
 const CLOSE: &str = "</untrusted_context>";
-/// What may follow the output, each on a line of its own.
-const AFTER: [&str; 6] =
-    ["Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "Stderr: "];
+/// What may follow the output: each on a line of its own, once, in this order.
+const AFTER: [&str; 5] =
+    [ERROR, "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
+/// Since the command no longer stands in front, this is there only where the command could not be run: what looks like it
+/// is nearly always the command's own.
+const ERROR: &str = "Error: ";
 
 /// Reads the text that the CLI writes about a command. None where it is not such a text.
 ///
@@ -41,12 +44,12 @@ pub fn read(text: &str) -> Option<Shell> {
     let mut exit_code = None;
     let mut stopped = false;
     let mut seen = false;
-    while let Some(line) = lines.last().filter(|_| lines.len() > 1) {
-        let Some(label) = AFTER.iter().find(|label| line.starts_with(**label)) else { break };
-        let value = line.strip_prefix(label).unwrap_or_default().trim();
-        match *label {
-            "Exit Code: " => exit_code = value.parse().ok(),
-            "Signal: " => stopped |= value != "(none)",
+    for label in AFTER.into_iter().rev().filter(|label| *label != ERROR || !head.is_empty()) {
+        let line = lines.last().filter(|_| lines.len() > 1);
+        let Some(value) = line.and_then(|line| line.strip_prefix(label)) else { continue };
+        match label {
+            "Exit Code: " => exit_code = value.trim().parse().ok(),
+            "Signal: " => stopped = value.trim() != "(none)",
             _ => {}
         }
         seen = true;
@@ -87,6 +90,18 @@ mod tests {
     fn a_command_that_prints_our_labels_does_not_fool_us_above_the_end() {
         let shell = read("Output: Exit Code: 7\nmore\nProcess Group PGID: 5").unwrap();
         assert_eq!((shell.output.as_str(), shell.exit_code), ("Exit Code: 7\nmore", Some(0)));
+    }
+
+    #[test]
+    fn what_a_command_printed_last_is_its_own_also_where_it_looks_like_a_label() {
+        let read = |text| read(text).map(|shell| (shell.output, shell.exit_code)).unwrap();
+        let text = "Output: building\nError: no such file\nExit Code: 2\nProcess Group PGID: 5";
+        assert_eq!(read(text), ("building\nError: no such file".to_owned(), Some(2)));
+        let text = "Output: asked\nExit Code: 7\nExit Code: 3\nProcess Group PGID: 5";
+        assert_eq!(read(text), ("asked\nExit Code: 7".to_owned(), Some(3)));
+        let text = "Command: x\nDirectory: (root)\nOutput: a\nError: b\nError: (none)\nExit Code: 1\n\
+            Signal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 17";
+        assert_eq!(read(text), ("a\nError: b".to_owned(), Some(1)));
     }
 
     #[test]
