@@ -135,10 +135,11 @@ fn effect(label: &str, kind: QuestionKind) -> Effect {
     let has = |words: &[&str]| words.iter().any(|word| label.contains(word));
     if label.starts_with("no") || label.starts_with("don't") || label.starts_with("stop") {
         Effect::RejectOnce
+    } else if has(&["always", "session", "future", "automatically"]) || label.starts_with("trust") {
+        // First: names of folders, servers and tools stand in these only, and may say `once`.
+        Effect::AllowAlways
     } else if has(&["once", "manually", "keep trying"]) {
         Effect::AllowOnce
-    } else if has(&["always", "session", "future", "automatically"]) || label.starts_with("trust") {
-        Effect::AllowAlways
     } else {
         Effect::Other
     }
@@ -146,7 +147,19 @@ fn effect(label: &str, kind: QuestionKind) -> Effect {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::{Effect, QuestionKind, effect, find};
+
+    #[test]
+    fn no_name_of_a_folder_or_a_server_makes_once_of_always() {
+        let always = [
+            ("Trust folder (nonce)", QuestionKind::Trust),
+            ("Yes, always allow all tools from server \"once\"", QuestionKind::Mcp),
+        ];
+        for (label, kind) in always {
+            assert_eq!(effect(label, kind), Effect::AllowAlways, "{label}");
+        }
+        assert_eq!(effect("Yes, allow once", QuestionKind::Mcp), Effect::AllowOnce);
+    }
 
     #[test]
     fn the_greatest_number_is_a_number_too() {
