@@ -4,7 +4,7 @@ use super::arguments::arguments;
 use super::beside::SessionFile;
 use crate::acp::{Beside, Call, Counted, Dialect, Said, Step};
 use crate::gemini::loose::{Count, List, loose_object};
-use crate::gemini::stream::failure::{by_status, lost, plain, signed_out, status_in};
+use crate::gemini::stream::failure::{by_status, is_lost, lost, plain, signed_out, status_in};
 use crate::gemini::tools;
 use crate::gemini::transcript::string;
 use crate::model::{Failure, Mode, Phase, Scope, Usage};
@@ -190,9 +190,7 @@ fn better(step: Step, failure: &Failure) -> Failure {
         return Failure { message: words, ..out };
     }
     match (step, status_in(&failure.message).or(known)) {
-        (Step::Prompt, _) if words.contains("Incomplete JSON") || words.contains("fetch failed") => {
-            lost(&words)
-        }
+        (Step::Prompt, _) if is_lost(&words) => lost(&words),
         (Step::Prompt, Some(status)) => by_status(status, &failure.message),
         (Step::Load, _) if words.contains("session identifier") || words.contains("No previous sessions") => {
             Failure::new(Phase::Request, "unknown_session", words)
@@ -209,8 +207,8 @@ fn better(step: Step, failure: &Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::{Quirks, tool_in};
-    use crate::acp::{Dialect, Said};
-    use crate::model::Mode;
+    use crate::acp::{Dialect, Said, Step};
+    use crate::model::{Failure, Mode, Phase};
 
     #[test]
     fn the_name_of_a_tool_is_in_the_id_of_its_call_in_every_version() {
@@ -234,5 +232,14 @@ mod tests {
         assert_eq!(quirks.said("[MODE_UPDATE] autoEdit"), Said::Mode(Mode::AutoEdit));
         assert_eq!(quirks.said("[MODE_UPDATE] is what it prints"), Said::Words);
         assert_eq!(quirks.said("see [MODE_UPDATE] yolo"), Said::Words);
+    }
+
+    #[test]
+    fn a_connection_that_broke_is_told_as_such_whichever_words_node_has_for_it() {
+        for words in ["terminated", "read ECONNRESET", "socket hang up", "fetch failed"] {
+            let failure = Failure::new(Phase::Request, "agent_error", words);
+            let told = Quirks::default().failure(Step::Prompt, failure);
+            assert_eq!((told.code, told.retryable), ("connection_lost", true), "{words}");
+        }
     }
 }

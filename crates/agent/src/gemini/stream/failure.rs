@@ -99,7 +99,7 @@ fn reported(stderr: &str) -> Option<String> {
 const LOST: [&str; 5] =
     ["Incomplete JSON", "fetch failed", "ECONNRESET", "socket hang up", "other side closed"];
 
-fn is_lost(message: &str) -> bool {
+pub(in crate::gemini) fn is_lost(message: &str) -> bool {
     plain(message) == "terminated" || LOST.iter().any(|words| message.contains(words))
 }
 
@@ -251,7 +251,7 @@ pub(in crate::gemini) fn plain(message: &str) -> String {
     said.unwrap_or(inner).to_owned()
 }
 
-fn without_colour(text: &str) -> String {
+pub(super) fn without_colour(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
