@@ -6,6 +6,7 @@
 use super::super::loose::{List, loose_object};
 use super::super::tools::meaning;
 use super::super::transcript::string;
+use super::failure::without_colour;
 use super::whole::Assembly;
 use crate::model::{
     Block, Event, EventKind, Level, Message, Part, ResultContent, Rewrite, Role, Scope, Source,
@@ -449,14 +450,5 @@ fn said(message: &Message<'_>) -> String {
 
 /// A text for comparing: the stream takes out escapes, and the file takes off the space around.
 fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        if c == '\u{1b}' {
-            rest.by_ref().find(char::is_ascii_alphabetic);
-        } else {
-            out.push(c);
-        }
-    }
-    out.trim().to_owned()
+    without_colour(text).trim().to_owned()
 }
