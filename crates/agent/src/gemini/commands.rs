@@ -1,5 +1,6 @@
 //! The commands of the CLI that a prompt may begin with: its own, and those that people have written.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -54,8 +55,8 @@ fn read(directory: &Path, before: &str, depth: usize, out: &mut Vec<(String, Str
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if kind.is_dir() && depth > 0 {
+            let name = named(&entry.file_name());
             read(&path, &format!("{before}{name}:"), depth - 1, out);
         } else if kind.is_file() && path.extension().is_some_and(|end| end == "toml") {
             if entry.metadata().is_ok_and(|metadata| metadata.len() > LONGEST) {
@@ -64,7 +65,34 @@ fn read(directory: &Path, before: &str, depth: usize, out: &mut Vec<(String, Str
             let text = fs::read_to_string(&path).unwrap_or_default();
             let table = text.parse::<toml::Table>().unwrap_or_default();
             let about = table.get("description").and_then(toml::Value::as_str).unwrap_or_default();
+            let name = named(path.file_stem().unwrap_or_default());
             out.push((format!("{before}{name}"), about.to_owned()));
         }
+    }
+}
+
+/// What the CLI calls a file or a directory of commands: what could not be typed is a low line.
+fn named(name: &OsStr) -> String {
+    let typed = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
+    name.to_string_lossy().chars().map(typed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+    use std::fs;
+
+    #[test]
+    fn a_command_is_offered_under_the_name_that_the_cli_takes() {
+        let home = tempfile::tempdir().unwrap();
+        let commands = home.path().join("commands");
+        fs::create_dir_all(commands.join("v1.2")).unwrap();
+        for file in ["v1.2/two words.toml", "a.b.toml", "not.md"] {
+            fs::write(commands.join(file), "prompt = \"x\"").unwrap();
+        }
+        let names: Vec<String> = all(home.path(), None).into_iter().map(|(name, _)| name).collect();
+        assert!(names.contains(&"/v1.2:two_words".to_owned()), "{names:?}");
+        assert!(names.contains(&"/a.b".to_owned()), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with("/not")), "{names:?}");
     }
 }
