@@ -467,14 +467,14 @@ impl Live {
         agent.close().await;
         drop(session);
         let Some(guard) = guard else { return Ok(()) };
-        guard.move_stubs()?;
+        let moved = guard.move_stubs();
         if guard.is_gone() {
             guard.put_back()?;
             let copy = guard.copy().display().to_string();
             let message = format!("the session file was deleted; the copy was put back ({copy})");
             return Err(std::io::Error::other(message));
         }
-        Ok(())
+        moved.map(drop)
     }
 
     /// The copy that was kept of a session that is gone on with.
