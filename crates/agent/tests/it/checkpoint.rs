@@ -1,5 +1,6 @@
 //! What a checkpoint drops is neither lost nor counted for something else than what is shown.
 
+use crate::home::{log, user};
 use pollux_agent::gemini::transcript::Transcript;
 use pollux_agent::gemini::transcript::digest::digest;
 use pollux_agent::gemini::transcript::events;
@@ -62,4 +63,15 @@ fn an_answer_that_a_resume_wrote_again_has_its_tokens_and_its_model() {
     let told = events(text.as_bytes());
     let last = json!(told.last().unwrap());
     assert_eq!(last["message"]["usage"]["total_tokens"], 12, "{last}");
+}
+
+#[test]
+fn what_was_restored_from_two_earlier_records_is_named_once() {
+    let list = |messages: &[Value]| json!({ "$set": { "messages": messages } });
+    let (first, copy, other) = (user("a", "hello"), user("b", "hello"), user("c", "hello"));
+    let (once, both) = (list(std::slice::from_ref(&copy)), list(&[other, copy]));
+    let text = log(&[first, once.clone(), both, once]);
+    let transcript = Transcript::read(&text);
+    let restored: Vec<_> = transcript.messages().map(|message| message.restored).collect();
+    assert_eq!(restored, [["timestamp"]]);
 }

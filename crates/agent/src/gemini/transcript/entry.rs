@@ -281,9 +281,8 @@ impl Item for Entry<'_> {
         }
         // A checkpoint that gives a message a new id also gives it the time of the checkpoint.
         let renamed = string(row.id) != string(old.id) || earlier.restored.contains(&"timestamp");
-        if renamed && old.timestamp.is_some() {
+        if take(renamed, old.timestamp.is_some(), "timestamp") {
             row.timestamp = old.timestamp;
-            self.restored.push("timestamp");
         }
     }
 
