@@ -48,6 +48,22 @@ fn the_three_layouts_are_found_with_their_projects() {
 }
 
 #[test]
+fn a_session_that_does_not_say_its_project_hides_it_from_no_other_beside_it() {
+    let home = Home::new();
+    let near = Path::new("/srv/near");
+    let mut own = header("own");
+    own["projectHash"] = project_hash(near).into();
+    home.put("slug/chats/own.jsonl", log(&[own, user("1", "hello")]));
+    for id in ["a", "b", "c", "d", "e", "f"] {
+        let silent = log(&[json!({ "sessionId": id }), user("1", "hello")]);
+        home.put(&format!("slug/chats/{id}.jsonl"), silent);
+    }
+    let listing = store::list(home.path(), &[near], None, &|_, _| {});
+    let own = listing.sessions.iter().find(|session| session.id == "own").unwrap();
+    assert_eq!(own.project.as_deref(), Some(near));
+}
+
+#[test]
 fn one_session_in_several_files_is_listed_once_with_the_file_that_goes_on() {
     let home = Home::new();
     let messages = [user("1", "hello"), answer("2", "Hi.")];

@@ -99,7 +99,9 @@ pub fn list(
     let mut known = HashMap::new();
     let mut project = |file: &File, digest: &Digest| {
         let find = || projects.find(&file.directory, digest.project_hash.as_deref());
-        known.entry(file.directory.clone()).or_insert_with(find).clone()
+        // With the hash: a file that says nothing of its project does not speak for the others beside it.
+        let key = (file.directory.clone(), digest.project_hash.clone());
+        known.entry(key).or_insert_with(find).clone()
     };
     let mut sessions: Vec<Session> =
         groups(digested).into_iter().filter_map(|group| session(group, &mut project)).collect();
