@@ -131,7 +131,10 @@ impl Files {
     }
 
     /// A new file of this project in which somebody said what was said here.
-    fn by_words(&mut self, said: &[String]) -> Option<PathBuf> {
+    fn by_words(&self, said: &[String]) -> Option<PathBuf> {
+        if said.is_empty() {
+            return None;
+        }
         let new = sessions(&self.gemini).into_iter().filter(|path| !self.others.contains(path));
         let mut new: Vec<PathBuf> = new.collect();
         // One that was left is the last that is looked at.
