@@ -7,6 +7,7 @@ use super::files::Files;
 use super::listens::Listens;
 use super::live::Live;
 use super::resumed::Resumed;
+use super::words::Words;
 use super::work::{Begun, Work};
 use crate::model::{Failure, Mode, Phase};
 use crate::terminal::{Pane, Server, Size, Socket, Window};
@@ -114,10 +115,13 @@ impl Start {
         self
     }
 
-    /// A prompt to begin with.
+    /// A prompt to begin with, or one of the CLI's own commands.
     #[must_use]
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
-        self.prompt = Some(prompt.into());
+        let prompt = prompt.into();
+        let words = Words::typed(&prompt);
+        // What only begins like a command is not to be taken for one.
+        self.prompt = Some(if matches!(words, Words::Prompt(_)) { words.pasted() } else { prompt });
         self
     }
 
@@ -306,4 +310,19 @@ fn shell_line(command: &[String]) -> String {
     let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
     let words: Vec<String> = command.iter().map(quoted).collect();
     format!("exec {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Start};
+
+    #[test]
+    fn a_first_prompt_that_only_begins_like_a_command_is_no_command() {
+        let cli = Cli { path: "gemini".into(), version: None };
+        let said = |prompt: &str| Start::new().prompt(prompt).command(&cli, None).pop().unwrap();
+        let veiled = "--prompt-interactive=\u{200b}/etc/hosts: what is it?";
+        assert_eq!(said("/etc/hosts: what is it?"), veiled);
+        assert_eq!(said("/compress"), "--prompt-interactive=/compress");
+        assert_eq!(said("hello"), "--prompt-interactive=hello");
+    }
 }
