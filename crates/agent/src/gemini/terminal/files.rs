@@ -3,6 +3,7 @@
 use super::super::transcript::follow::Follow;
 use super::super::transcript::store::project_hash;
 use super::super::transcript::{Transcript, newest_of, text};
+use super::words::bare;
 use crate::model::{Event, EventKind, Role};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::HashSet;
@@ -205,10 +206,6 @@ pub(super) fn in_which(gemini: &Path, cwd: &Path, said: &str) -> Option<String> 
 /// A user's words in a file, and what was seen or sent: the screen may show only the beginning.
 fn is_said(words: &str, said: &str) -> bool {
     !said.is_empty() && (words == said || (said.len() >= 12 && words.starts_with(said)))
-}
-
-fn bare(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 /// All session files of people, without those of the agents that agents have called.

@@ -320,7 +320,7 @@ mod tests {
     fn a_first_prompt_that_only_begins_like_a_command_is_no_command() {
         let cli = Cli { path: "gemini".into(), version: None };
         let said = |prompt: &str| Start::new().prompt(prompt).command(&cli, None).pop().unwrap();
-        let veiled = "--prompt-interactive=\u{200b}/etc/hosts: what is it?";
+        let veiled = "--prompt-interactive=\u{2060}/etc/hosts: what is it?";
         assert_eq!(said("/etc/hosts: what is it?"), veiled);
         assert_eq!(said("/compress"), "--prompt-interactive=/compress");
         assert_eq!(said("hello"), "--prompt-interactive=hello");

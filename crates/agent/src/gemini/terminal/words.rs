@@ -11,8 +11,9 @@ pub enum Words {
     Shell(String),
 }
 
-/// Stands before a prompt that would be taken for a command. Nobody sees it, and the CLI does not take it for a blank.
-const VEIL: char = '\u{200b}';
+/// Stands before a prompt that would be taken for a command. Nobody sees it, the CLI does not take it for a blank, and it
+/// is none of the invisible characters that the CLI takes out of what is pasted, such as the zero-width space.
+const VEIL: char = '\u{2060}';
 
 impl Words {
     /// What somebody means who types this: a command of the CLI where it looks like one, else a prompt.
@@ -73,9 +74,6 @@ fn plain(text: &str) -> String {
 
 /// True where what stands in the input box is this text: it is wrapped there, and a long paste is only named.
 pub(super) fn stands(draft: &str, text: &str) -> bool {
-    let bare = |text: &str| -> String {
-        text.chars().filter(|c| !c.is_whitespace() && *c != VEIL).collect()
-    };
     let (draft, pasted) = (bare(draft), bare(text));
     if draft == pasted {
         return true;
@@ -84,6 +82,11 @@ pub(super) fn stands(draft: &str, text: &str) -> bool {
         || (draft.contains("[Image") && bare(&without_images(&draft)) == bare(&without_paths(text)))
         // A box shows only so many rows of a long draft: the end of it.
         || (draft.len() > 200 && pasted.ends_with(&draft))
+}
+
+/// A text for comparing: without blanks, which change where it is wrapped, and without the veil.
+pub(super) fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != VEIL).collect()
 }
 
 /// A draft without the pictures that newer versions show instead of their paths: `[Image one.png]`.
@@ -123,12 +126,12 @@ mod tests {
     #[test]
     fn a_prompt_that_begins_with_a_slash_is_not_a_command() {
         let prompt = Words::Prompt("/clear is what?".into());
-        assert_eq!(prompt.pasted(), "\u{200b}/clear is what?");
+        assert_eq!(prompt.pasted(), "\u{2060}/clear is what?");
         assert_eq!(Words::typed("/clear"), Words::Command("/clear".into()));
         assert_eq!(Words::typed("// a comment"), Words::Prompt("// a comment".into()));
         assert_eq!(Words::typed(" \u{feff}/clear"), Words::Command("/clear".into()));
         let hidden = Words::Prompt("\u{feff}/clear".into());
-        assert_eq!(hidden.pasted(), "\u{200b}\u{feff}/clear");
+        assert_eq!(hidden.pasted(), "\u{2060}\u{feff}/clear");
     }
 
     #[test]

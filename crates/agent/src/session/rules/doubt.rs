@@ -51,5 +51,5 @@ impl Session {
 
 /// Words without blanks, and without what a driver puts before a prompt that would be taken for a command.
 fn bare(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}').collect()
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{2060}').collect()
 }

@@ -134,11 +134,13 @@ async fn a_turn_that_a_person_stops_at_the_desk_was_cancelled() {
 async fn words_mean_what_the_sender_meant_and_a_cleared_conversation_is_a_new_one() {
     everywhere("terminal", async |show, _| {
         let orders = show.live.orders();
-        show.prompt("/talk is no command").await;
+        // A command that there is: what is none goes to the model anyway.
+        let prompt = "/about talk is no command";
+        show.prompt(prompt).await;
         assert_eq!(ended(show, 0).await, StopReason::EndTurn);
         let said = show.said();
         let literal = said.iter().any(|(role, text)| {
-            *role == Role::User && text.trim_start_matches('\u{200b}') == "/talk is no command"
+            *role == Role::User && text.trim_start_matches('\u{2060}') == prompt
         });
         assert!(literal, "{said:?}");
         let shell = Words::typed("!echo from-$((40+2))-shell");
