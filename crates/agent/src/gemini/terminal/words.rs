@@ -114,9 +114,12 @@ fn is_name_of(draft: &str, text: &str) -> bool {
     let Some(named) = inside.map(|inside| inside.split('#').next().unwrap_or_default()) else {
         return false;
     };
-    // The CLI counts characters after some of them were taken out.
     let (chars, lines) = (named.strip_suffix("chars"), named.strip_suffix("lines"));
-    chars.is_some() || lines.and_then(|n| n.parse().ok()) == Some(text.split('\n').count())
+    // The CLI counts characters after some of them were taken out, and as JavaScript does.
+    let most = text.encode_utf16().count();
+    let fits = |n: usize| n <= most && most <= n.saturating_mul(2);
+    chars.is_some_and(|n| n.parse::<usize>().ok().is_none_or(fits))
+        || lines.and_then(|n| n.parse().ok()) == Some(text.split('\n').count())
 }
 
 #[cfg(test)]
@@ -146,6 +149,8 @@ mod tests {
         assert!(stands("[Pasted Text: 12 lines]", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12"));
         assert!(stands("[Pasted Text: 3 lines #2]", "1\n2\n3"));
         assert!(!stands("[Pasted Text: 4 lines]", "1\n2\n3"));
+        assert!(stands("[Pasted Text: 700 chars]", &"fox 🦊".repeat(120)));
+        assert!(!stands("[Pasted Text: 700 chars]", "go on"), "somebody else has pasted that");
         let pictures = "look at @/tmp/one\\ pixel.png and @b.jpg ";
         assert!(stands("look at [Image one pixel.png] and [Image b.jpg]", pictures));
         assert!(!stands("look at [Image one pixel.png] and then", pictures));
