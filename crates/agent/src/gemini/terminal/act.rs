@@ -232,6 +232,7 @@ impl Work {
                 return Ok(());
             }
         }
+        self.fusion.not_taken(text);
         let message = "the CLI did not take what was sent";
         Err(refusal("not_accepted", message, "look at its screen"))
     }

@@ -113,6 +113,13 @@ impl Fusion {
         self.remember(prompt);
     }
 
+    /// A prompt was not taken: it begins no turn, and the next turn is another one's.
+    pub fn not_taken(&mut self, prompt: &str) {
+        if self.sent.back().is_some_and(|sent| sent == prompt) {
+            self.sent.pop_back();
+        }
+    }
+
     /// What was sent was dropped again.
     pub fn dropped(&mut self) {
         self.sent.clear();
@@ -436,6 +443,19 @@ mod tests {
             "turn_ended end_turn",
             "session_changed idle",
         ];
+        assert_eq!(kinds(&out), expected);
+    }
+
+    #[test]
+    fn a_prompt_that_was_not_taken_is_not_told_as_that_of_the_next_turn() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        fusion.sent("stuck");
+        fusion.not_taken("stuck");
+        fusion.sent("go");
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        let expected = ["session_changed idle", "session_changed working", "turn_started go"];
         assert_eq!(kinds(&out), expected);
     }
 
