@@ -26,6 +26,7 @@ impl Words {
     /// assert_eq!(Words::typed("!ls"), Words::Shell("ls".into()));
     /// ```
     pub fn typed(text: &str) -> Self {
+        let text = plain(text);
         let text = text.trim_matches(is_blank);
         if let Some(command) = text.strip_prefix('!').filter(|command| !command.is_empty()) {
             return Self::Shell(command.trim().to_owned());
@@ -60,9 +61,14 @@ impl Words {
     }
 }
 
-/// What the CLI takes for a blank at the edge of a text: to JavaScript a byte order mark is one too.
+/// What is as good as a blank at the edge of a text: the CLI takes invisible characters out of what is pasted, so that a
+/// command may come to light behind them.
 fn is_blank(c: char) -> bool {
-    c.is_whitespace() || c == '\u{feff}'
+    let is_taken_out = matches!(
+        c,
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+    );
+    c.is_whitespace() || is_taken_out
 }
 
 /// Text without what would steer a terminal, and with the line ends that a paste has.
@@ -135,6 +141,16 @@ mod tests {
         assert_eq!(Words::typed(" \u{feff}/clear"), Words::Command("/clear".into()));
         let hidden = Words::Prompt("\u{feff}/clear".into());
         assert_eq!(hidden.pasted(), "\u{2060}\u{feff}/clear");
+    }
+
+    #[test]
+    fn a_command_behind_what_the_cli_takes_out_is_a_command() {
+        for hidden in ["\u{200b}/clear", "/\u{200e}clear", "\u{1}/clear", "\u{2066}\u{202e} /clear"]
+        {
+            assert!(matches!(Words::typed(hidden), Words::Command(_)), "{hidden:?}");
+            let prompt = Words::Prompt(hidden.into()).pasted();
+            assert!(prompt.starts_with('\u{2060}'), "{prompt:?}");
+        }
     }
 
     #[test]

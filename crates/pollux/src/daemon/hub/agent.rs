@@ -274,7 +274,8 @@ mod tests {
     #[test]
     fn what_the_cli_would_run_is_a_command_and_what_only_looks_like_one_is_not() {
         let drivers = [Driver::Acp, Driver::Headless, Driver::Terminal];
-        for text in ["/extensions install x", " / memory add x", "\u{feff}/\u{feff}restore"] {
+        let hidden = ["\u{feff}/\u{feff}restore", "\u{200b}/quit", "\u{1}/quit"];
+        for text in ["/extensions install x", " / memory add x"].into_iter().chain(hidden) {
             assert!(drivers.into_iter().all(|driver| is_command(driver, text)), "{text:?}");
         }
         for text in ["/etc/hosts: what is it?", "// a comment", "$HOME is what?", "$5 a month", ""]
