@@ -111,9 +111,12 @@ impl Search {
         &self,
         env: &[(impl AsRef<OsStr>, impl AsRef<OsStr>)],
     ) -> Option<PathBuf> {
-        let given = env.iter().rev().find(|(name, _)| name.as_ref() == CLI_HOME);
-        let given = given.map(|(_, home)| PathBuf::from(home.as_ref()));
-        given.or_else(|| self.cli_home.clone()).or_else(|| self.home.clone())
+        let given = |wanted: &str| {
+            let found = env.iter().rev().find(|(name, _)| name.as_ref() == wanted);
+            found.map(|(_, home)| PathBuf::from(home.as_ref()))
+        };
+        let own = given(CLI_HOME).or_else(|| self.cli_home.clone());
+        own.or_else(|| given("HOME")).or_else(|| self.home.clone())
     }
 
     /// The first program that can be run.
@@ -224,8 +227,10 @@ mod tests {
         let none: [(&str, &str); 0] = [];
         let mut search = Search { home: Some("/me".into()), ..Search::default() };
         assert_eq!(search.home_of(&none), Some("/me".into()));
+        assert_eq!(search.home_of(&[("HOME", "/other")]), Some("/other".into()));
         search.cli_home = Some("/named".into());
         assert_eq!(search.home_of(&none), Some("/named".into()));
+        assert_eq!(search.home_of(&[("HOME", "/other")]), Some("/named".into()));
         let given = [("GEMINI_CLI_HOME", "/given"), ("OTHER", "x")];
         assert_eq!(search.home_of(&given), Some("/given".into()));
     }
