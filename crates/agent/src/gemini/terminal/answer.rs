@@ -44,6 +44,9 @@ impl Work {
             if self.over {
                 return Err(gone());
             }
+            let mut out = Vec::new();
+            self.fusion.still_asks(&mut out);
+            self.say(out).await;
             let message = "the question is still there";
             return Err(refusal("not_accepted", message, "look at its screen"));
         }

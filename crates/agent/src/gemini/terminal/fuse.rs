@@ -161,6 +161,16 @@ impl Fusion {
         }
     }
 
+    /// The answer was not taken: the question that was told as answered is open again.
+    pub fn still_asks(&mut self, out: &mut Vec<Event<'static>>) {
+        self.answered = None;
+        let Some((id, dialog)) = self.screen.open() else { return };
+        out.push(Event::new(Source::Screen, EventKind::Asked(Box::new(dialog.question(id)))));
+        if let Some(turn) = &mut self.turn {
+            turn.cancelled = false;
+        }
+    }
+
     /// Takes what the screen says.
     pub fn screen(&mut self, reading: &Reading, picture: Picture, out: &mut Vec<Event<'static>>) {
         if let Some(query) = &reading.query {
@@ -444,6 +454,24 @@ mod tests {
             "session_changed idle",
         ];
         assert_eq!(kinds(&out), expected);
+    }
+
+    #[test]
+    fn a_question_whose_answer_was_not_taken_is_open_again() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.screen(&asking("ls"), SETTLED, &mut out);
+        fusion.answered("No", Effect::RejectOnce, None, &mut out);
+        assert!(fusion.question().is_none());
+        out.clear();
+        fusion.still_asks(&mut out);
+        assert_eq!(kinds(&out), ["asked"]);
+        assert!(fusion.question().is_some());
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+        let told = kinds(&out);
+        assert!(told.contains(&"turn_ended end_turn".to_owned()), "nobody stopped it: {told:?}");
     }
 
     #[test]
