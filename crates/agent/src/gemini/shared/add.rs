@@ -32,6 +32,7 @@ pub async fn add(
     let failed = |why: String| {
         let message = format!("`gemini mcp add` has not added `{}`: {why}", server.name());
         Failure::new(Phase::Start, "not_added", message)
+            .hint("see what `gemini mcp add` says by itself")
     };
     let gemini = scratch.join(".gemini");
     if !gemini.exists() {

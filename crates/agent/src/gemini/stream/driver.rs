@@ -295,9 +295,10 @@ impl Running {
     /// Waits for the end. Events that were not read are read over.
     pub async fn outcome(mut self) -> Outcome {
         while self.events.recv().await.is_some() {}
-        let broken = || Outcome {
-            error: Some(Failure::new(Phase::Response, "driver_broken", "the run was lost")),
-            ..Outcome::default()
+        let broken = || {
+            let failure = Failure::new(Phase::Response, "driver_broken", "the run was lost");
+            let failure = failure.hint("this is a fault of Pollux; try again");
+            Outcome { error: Some(failure), ..Outcome::default() }
         };
         self.task.join_next().await.and_then(Result::ok).unwrap_or_else(broken)
     }

@@ -129,7 +129,9 @@ fn unsaid(end: &End<'_>) -> Failure {
     match (end.code, end.signal) {
         (_, Some(signal)) => {
             let message = format!("Gemini CLI was killed by signal {signal}");
-            Failure::new(phase, "killed", message).retryable()
+            Failure::new(phase, "killed", message)
+                .hint("somebody ended it, or the machine had no memory left; try again")
+                .retryable()
         }
         (Some(0), _) => {
             let message = "Gemini CLI ended without a result, although its exit code is 0";
@@ -153,6 +155,7 @@ fn unsaid(end: &End<'_>) -> Failure {
             let code = code.unwrap_or(-1);
             let none = || format!("Gemini CLI ended with exit code {code} and no words");
             Failure::new(phase, "failed", sentence.unwrap_or_else(none))
+                .hint("run `gemini -p` in the same directory and see what it says")
         }
     }
 }
@@ -163,7 +166,8 @@ fn by_code(end: &End<'_>) -> Option<Failure> {
         41 => signed_out(),
         42 => Failure::new(Phase::Start, "bad_input", "Gemini CLI could not use the input")
             .hint("an empty prompt, or a session id that is taken or does not exist"),
-        44 => Failure::new(Phase::Start, "sandbox", "the sandbox could not be started"),
+        44 => Failure::new(Phase::Start, "sandbox", "the sandbox could not be started")
+            .hint("run `gemini --sandbox` in the same directory and see what is missing"),
         52 => Failure::new(Phase::Start, "bad_settings", "Gemini CLI refuses its settings")
             .hint("look at ~/.gemini/settings.json"),
         53 => turns(),
@@ -173,6 +177,7 @@ fn by_code(end: &End<'_>) -> Option<Failure> {
             .hint("run `gemini` there once and trust it, or pass `--extra-arg --skip-trust`"),
         130 => stopped(StopReason::Cancelled),
         199 => Failure::new(Phase::Start, "restart", "Gemini CLI wants to be started again")
+            .hint("run `gemini` once: it was updated, or asks whether the folder is trusted")
             .retryable(),
         _ => return None,
     })

@@ -111,6 +111,7 @@ impl Found {
         let gemini = self.gemini.clone().unwrap_or_else(|| home.join(".gemini"));
         let key = self.key.clone().ok_or_else(|| {
             Failure::new(Phase::Find, "not_adopted", "nobody has given this agent a name")
+                .hint("`pollux adopt` gives it one")
         })?;
         let id = Some(key.clone()).filter(|key| !key.starts_with("new-"));
         Ok((Files::new(gemini, &self.cwd, id), key))
