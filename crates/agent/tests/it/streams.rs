@@ -1,8 +1,8 @@
 //! Every recorded headless run: its stream and its session file made one, compared with what somebody has read. Adding
 //! a file adds a test case.
 
-use pollux_agent::gemini::stream::whole;
-use pollux_agent::model::{Block, EventKind, Message, Source, Status};
+use pollux_agent::gemini::stream::{Fusion, whole};
+use pollux_agent::model::{Block, Event, EventKind, Message, Source, Status};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -147,6 +147,15 @@ fn a_call_that_the_stream_calls_a_success_is_cancelled_where_the_file_says_so() 
         [(Source::Stream, Status::Success, false), (Source::SessionFile, Status::Cancelled, true)];
     assert_eq!(ended, expected);
     assert_eq!(messages.len(), 1, "the call is told once");
+}
+
+#[test]
+fn an_agent_whose_session_file_is_deleted_is_still_there() {
+    let reason = "the session file was deleted".to_owned();
+    let ended = Event::new(Source::SessionFile, EventKind::SessionEnded { reason });
+    let mut out = Vec::new();
+    Fusion::default().session(ended, &mut out);
+    assert!(matches!(out[0].kind, EventKind::Notice { .. }), "{out:?}");
 }
 
 #[test]

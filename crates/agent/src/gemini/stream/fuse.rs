@@ -188,7 +188,7 @@ impl Fusion {
         })
     }
 
-    fn tell(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
+    fn tell(&mut self, mut event: Event<'static>, out: &mut Vec<Event<'static>>) {
         match &event.kind {
             EventKind::MessageRecorded { message, .. } => {
                 if message.role == Role::Assistant {
@@ -198,6 +198,11 @@ impl Fusion {
             }
             EventKind::HistoryRewritten { removed, .. } => {
                 self.messages.retain(|message| !removed.contains(&message.id));
+            }
+            // The file is gone, and not the agent.
+            EventKind::SessionEnded { reason } => {
+                let text = reason.clone();
+                event.kind = EventKind::Notice { level: Level::Warning, text };
             }
             _ => {}
         }

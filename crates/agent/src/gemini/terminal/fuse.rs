@@ -2,8 +2,8 @@
 
 use super::super::screen::{Dialog, Reading, Watch};
 use crate::model::{
-    Answer, Effect, Event, EventKind, Failure, Phase, Question, Rewrite, Role, SessionChange,
-    SessionStatus, Source, StopReason, Text,
+    Answer, Effect, Event, EventKind, Failure, Level, Phase, Question, Rewrite, Role,
+    SessionChange, SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -296,6 +296,11 @@ impl Fusion {
                 let gone: HashSet<_> = removed.iter().map(Text::to_str).collect();
                 self.recorded.retain(|id| !gone.contains(&id.to_str()));
             }
+            // The file is gone, and not the agent.
+            EventKind::SessionEnded { reason } => {
+                let text = std::mem::take(reason);
+                event.kind = EventKind::Notice { level: Level::Warning, text };
+            }
             _ => {}
         }
         out.push(event);
@@ -472,6 +477,17 @@ mod tests {
         fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
         let told = kinds(&out);
         assert!(told.contains(&"turn_ended end_turn".to_owned()), "nobody stopped it: {told:?}");
+    }
+
+    #[test]
+    fn an_agent_whose_session_file_is_deleted_is_still_there() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        let reason = "the session file was deleted".to_owned();
+        fusion.file(Event::new(Source::SessionFile, EventKind::SessionEnded { reason }), &mut out);
+        assert_eq!(kinds(&out), ["session_changed idle", "notice"]);
+        assert_eq!(fusion.status(), SessionStatus::Idle);
     }
 
     #[test]
