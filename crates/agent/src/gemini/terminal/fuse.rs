@@ -282,7 +282,8 @@ impl Fusion {
                 if !*changed {
                     self.recorded.push(message.id.clone());
                 }
-                if message.role == Role::User && !*changed {
+                // What the CLI says in the person's name is no prompt.
+                if message.role == Role::User && !message.meta && !*changed {
                     let prompt = message.text();
                     if !prompt.trim().is_empty() {
                         self.hears(prompt.clone());
@@ -384,6 +385,7 @@ fn is_alike(one: &Dialog, other: &Dialog) -> bool {
 mod tests {
     use super::super::super::screen::{Choosable, Dialog, Evidence, Reading};
     use super::{Fusion, Picture};
+    use crate::gemini::transcript::events;
     use crate::model::{
         Effect, Event, EventKind, QuestionKind, SessionStatus, Source, StopReason, Text,
     };
@@ -477,6 +479,27 @@ mod tests {
         fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
         let told = kinds(&out);
         assert!(told.contains(&"turn_ended end_turn".to_owned()), "nobody stopped it: {told:?}");
+    }
+
+    #[test]
+    fn a_turn_begins_with_what_a_person_said_and_not_with_the_context_in_the_file() {
+        let lines = [
+            r#"{"id":"c","type":"user","content":"<session_context>today</session_context>"}"#,
+            r#"{"id":"1","type":"user","content":"typed by hand"}"#,
+        ];
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        for event in events(lines.join("\n").as_bytes()) {
+            fusion.file(event, &mut out);
+        }
+        let expected = [
+            "session_changed working",
+            "message_recorded",
+            "turn_started typed by hand",
+            "message_recorded",
+        ];
+        assert_eq!(kinds(&out), expected);
     }
 
     #[test]
