@@ -318,7 +318,10 @@ impl Fusion {
                 self.begin(prompt.to_string(), Source::Hook, out);
             }
             // It knows what the dialog will be about before it is drawn, and better: the whole change, the whole command.
-            EventKind::Asked(question) => self.noted = Some(question),
+            // Where one is open already, it comes too late for that one, and must not be taken for the next one's.
+            EventKind::Asked(question) => {
+                self.noted = Some(question).filter(|_| self.question().is_none());
+            }
             // The file says when a session began, the screen when a turn ends, the process when all is over.
             EventKind::SessionStarted { .. }
             | EventKind::TurnEnded { .. }
@@ -385,6 +388,7 @@ fn is_alike(one: &Dialog, other: &Dialog) -> bool {
 mod tests {
     use super::super::super::screen::{Choosable, Dialog, Evidence, Reading};
     use super::{Fusion, Picture};
+    use crate::gemini::hooks::Translator;
     use crate::gemini::transcript::events;
     use crate::model::{
         Effect, Event, EventKind, QuestionKind, SessionStatus, Source, StopReason, Text,
@@ -461,6 +465,26 @@ mod tests {
             "session_changed idle",
         ];
         assert_eq!(kinds(&out), expected);
+    }
+
+    #[test]
+    fn what_a_hook_tells_too_late_of_a_question_is_not_told_of_the_next() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&asking("ls"), SETTLED, &mut out);
+        let late = r#"{"hook_event_name":"Notification","notification_type":"ToolPermission",
+            "details":{"type":"exec","command":"ls"}}"#;
+        for event in Translator::default().payload(late) {
+            fusion.hook(event, &mut out);
+        }
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        out.clear();
+        fusion.screen(&asking("rm one"), SETTLED, &mut out);
+        let asked = out.iter().find_map(|event| match &event.kind {
+            EventKind::Asked(question) => Some(question),
+            _ => None,
+        });
+        assert_eq!(asked.unwrap().meaning, None);
     }
 
     #[test]
