@@ -59,8 +59,23 @@ fn quoted(title: &str) -> &str {
         .unwrap_or(inside)
 }
 
+/// The command in the title of a call, without where it runs and what it is for, which older versions write behind it. What
+/// only looks like that is part of the command: people and rules must see all that would be run.
+pub(super) fn command_of<'t>(call: &Call<'_>, title: &'t str) -> &'t str {
+    // Newer versions tell it apart from the title.
+    let is_apart = call.text().is_some_and(|text| text.starts_with(WHERE));
+    if is_apart || call.id.contains("__") {
+        return title;
+    }
+    let Some((command, place)) = title.rsplit_once(&format!(" {WHERE}")) else { return title };
+    let behind = place.split_once(']').map(|(_, behind)| behind.trim_end_matches(" [background]"));
+    let is_all =
+        |behind: &str| behind.is_empty() || (behind.starts_with(" (") && behind.ends_with(')'));
+    if behind.is_some_and(is_all) { command } else { title }
+}
+
 fn command(title: &str, call: &Call<'_>) -> Value {
-    let (command, _) = title.rsplit_once(&format!(" {WHERE}")).unwrap_or((title, ""));
+    let command = command_of(call, title);
     let shown = call.text().unwrap_or_default();
     let purpose = shown.strip_prefix(WHERE).and_then(|rest| {
         let (_, rest) = rest.split_once(']')?;
@@ -97,7 +112,23 @@ fn change<'t>(old: &'t str, new: &'t str) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{change, quoted};
+    use super::{Call, change, command_of, quoted};
+
+    #[test]
+    fn no_part_of_a_command_is_taken_for_what_the_cli_writes_behind_it() {
+        let command = |id: &str, title: &str| {
+            let call = Call { id: id.to_owned().into(), ..Call::default() };
+            command_of(&call, title).to_owned()
+        };
+        let (old, new) = ("run_shell_command-1", "run_shell_command__run_shell_command_1_0");
+        for behind in ["", " (shows it)", " (shows it) [background]"] {
+            let title = format!("cat x [current working directory /w]{behind}");
+            assert_eq!(command(old, &title), "cat x");
+            assert_eq!(command(new, &title), title);
+        }
+        let sly = "ls [current working directory /w]; rm -r .";
+        assert_eq!((command(old, sly), command(new, sly)), (sly.to_owned(), sly.to_owned()));
+    }
 
     #[test]
     fn a_pattern_is_what_stands_in_quotes() {

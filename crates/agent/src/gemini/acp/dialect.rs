@@ -1,6 +1,6 @@
 //! What Gemini CLI does differently from the protocol. Pure, but for the session file beside it.
 
-use super::arguments::arguments;
+use super::arguments::{arguments, command_of};
 use super::beside::SessionFile;
 use crate::acp::{Beside, Call, Counted, Dialect, Said, Step};
 use crate::gemini::loose::{Count, List, loose_object};
@@ -14,8 +14,6 @@ use std::path::PathBuf;
 
 /// What the CLI says instead of `current_mode_update`, as if the model had said it.
 const MODE: &str = "[MODE_UPDATE] ";
-/// What older versions put behind a command in its title.
-const CWD: &str = " [current working directory ";
 
 loose_object! {
     /// The answer to a prompt.
@@ -72,8 +70,7 @@ impl Dialect for Quirks {
 
     fn title(&self, call: &Call<'_>) -> Option<String> {
         let title = call.title.as_deref()?;
-        let command = title.rsplit_once(CWD).map_or(title, |(command, _)| command);
-        (call.kind.as_deref() == Some("execute")).then(|| command.to_owned())
+        (call.kind.as_deref() == Some("execute")).then(|| command_of(call, title).to_owned())
     }
 
     fn input(&self, call: &Call<'_>) -> Option<Value> {
