@@ -199,9 +199,19 @@ fn is_cut(row: &str) -> bool {
     row.starts_with("... ") && row.contains(" hidden")
 }
 
-/// The command in the line of its tool, without where it runs and what it is for, which older versions write after it.
+/// The command in the line of its tool, without where it runs and what it is for, which older versions write after it, as far
+/// as there is room. What only looks like that is part of the command.
 fn called(about: &str) -> String {
-    about.split(" [curr").next().unwrap_or(about).to_owned()
+    const REST: &str = "ent working directory ";
+    let is_place = |rest: &str| match rest.strip_prefix(REST) {
+        Some(place) => {
+            let behind = place.split_once(']').map_or("", |(_, behind)| behind);
+            behind.is_empty() || behind.starts_with(" (")
+        }
+        None => REST.starts_with(rest.trim_end_matches('…')),
+    };
+    let parts = about.rsplit_once(" [curr").filter(|(_, rest)| is_place(rest));
+    parts.map_or(about, |(command, _)| command).to_owned()
 }
 
 /// A row of a drawn diff as a row of a unified one: `12 + text`, or `add: text` where a screen reader reads.
@@ -224,5 +234,24 @@ fn drawn(row: &str) -> String {
             _ => format!(" {}", rest.strip_prefix("  ").unwrap_or(rest)),
         },
         None => row.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::called;
+
+    #[test]
+    fn no_part_of_a_command_is_taken_for_what_the_cli_writes_after_it() {
+        for after in
+            ["ent working directory /w] (what for", "ent working directory /w]", "ent w…", "en…"]
+        {
+            assert_eq!(called(&format!("cat x [curr{after}")), "cat x");
+        }
+        for sly in ["ls [curry]; rm -r .", "ls [current working directory /w]; rm -r ."] {
+            assert_eq!(called(sly), sly);
+            let whole = format!("{sly} [current working directory /w] (looks)");
+            assert_eq!(called(&whole), sly);
+        }
     }
 }
