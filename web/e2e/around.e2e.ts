@@ -138,6 +138,7 @@ describe.each([
     session_id: "s1",
     whole: true,
     columns: 80,
+    fitted: false,
     rows: 24,
     cursor: [4, 4],
     title: "Gemini - shop",
@@ -224,6 +225,7 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
     session_id: "s1",
     whole,
     columns: 120,
+    fitted: false,
     rows: 40,
     cursor,
     title: "Gemini - shop",
@@ -277,5 +279,20 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
   await page.getByRole("tab", { name: "Terminal" }).click();
   await page.getByRole("button", { name: "Show larger letters" }).click();
   await until("letters can be read again", async () => (await letters()) === 10);
-  expect(player.heard.filter((frame) => frame.type === "command")).toEqual([]);
+  const commands = () =>
+    player.heard.flatMap((frame) => (frame.type === "command" ? [frame.command as { type: string }] : []));
+  expect(commands()).toEqual([]);
+  await page.getByRole("button", { name: "Make the window fit this screen" }).click();
+  await until("it was asked for", () => commands().some(({ type }) => type === "fit"));
+  const { columns } = commands()[0] as { type: string; columns: number };
+  expect(columns).toBeGreaterThan(40);
+  expect(columns).toBeLessThan(70);
+  player.show({ ...picture([2, 4]), columns, fitted: true });
+  await page.getByRole("button", { name: "Give the window its size back" }).waitFor();
+  await until("its letters can be read with ease", async () => (await letters()) > 10);
+  await until("it fits", async () => !(await place()).wide);
+  await shot(page, "phone-light-screen-fitted");
+  // Whoever leaves gives it back.
+  await page.getByRole("tab", { name: "Talk" }).click();
+  await until("it was given back", () => commands().at(-1)?.type === "give_back");
 });

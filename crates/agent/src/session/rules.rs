@@ -9,7 +9,7 @@ use super::keys::wrong;
 use super::known::Known;
 use super::questions::{Open, Questions};
 use super::queue::{Queue, Queued};
-use super::said::{not_queued, notice, record, set_model};
+use super::said::{fit, not_queued, notice, record, set_model};
 use crate::model::{
     Answer, Event, EventKind, Level, Mode, Role, SessionChange, SessionStatus, Source, StopReason,
     Text,
@@ -198,6 +198,8 @@ impl Session {
                 let order = Order::Keys { text: text.clone(), keys: keys.clone() };
                 Verdict::done(Done::Sent, vec![Effect::Order(order)])
             }
+            Command::Fit { columns, rows } => fit(*columns, *rows),
+            Command::GiveBack => Verdict::done(Done::Sent, vec![Effect::Order(Order::GiveBack)]),
             Command::Answer { question_id, choice, reason, shown } => {
                 let order = Order::Answer {
                     question_id: question_id.clone(),
@@ -422,6 +424,7 @@ impl Session {
             }
             Order::Model(_) => "the model",
             Order::Keys { .. } => "a key",
+            Order::Fit { .. } | Order::GiveBack => "the size",
             Order::Stop => "the end",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]

@@ -197,6 +197,7 @@ async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String
 
 fn gone() -> Failure {
     Failure::new(Phase::Request, "tmux_gone", "the tmux server is gone")
+        .hint("go on with its sessions: `pollux new --resume ID`")
 }
 
 fn refused(why: &str) -> Failure {

@@ -1,5 +1,5 @@
 //! The agent's own screen, for those who watch it from afar. It is tmux's own picture, taken when something was printed; the
-//! window at the desk keeps its size, and whoever is slow sees the newest picture only.
+//! window at the desk keeps its size unless somebody asks for another, and whoever is slow sees the newest picture only.
 
 use super::hub::Hub;
 use crate::api::{Line, Picture, ServerFrame};
@@ -40,6 +40,7 @@ pub async fn show(hub: Hub, id: String, frames: mpsc::Sender<String>) -> anyhow:
 #[derive(Default)]
 struct Shown {
     size: (u16, u16),
+    fitted: bool,
     cursor: Option<(u16, u16)>,
     title: String,
     rows: Vec<Vec<Run>>,
@@ -66,12 +67,15 @@ impl Shown {
             })
             .collect();
         let title = &captured.told.title;
-        if lines.is_empty() && self.cursor == cursor && self.title == *title {
+        let same = self.cursor == cursor && self.fitted == captured.fitted;
+        if lines.is_empty() && same && self.title == *title {
             return None;
         }
-        *self = Self { size, cursor, title: title.clone(), rows };
+        let fitted = captured.fitted;
+        *self = Self { size, fitted, cursor, title: title.clone(), rows };
         let (session_id, title) = (id.to_owned(), title.clone());
-        Some(Picture { session_id, whole, columns: size.0, rows: size.1, cursor, title, lines })
+        let (columns, rows) = size;
+        Some(Picture { session_id, whole, columns, rows, fitted, cursor, title, lines })
     }
 }
 

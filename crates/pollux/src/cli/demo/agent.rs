@@ -62,6 +62,10 @@ async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
     let mut npm = Program::new("npm", place)
         .args(["install", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--prefix"])
         .args([directory.as_os_str(), PACKAGE.as_ref()])
+        // What npm keeps for the next time goes as well.
+        .env("npm_config_cache", place.join("npm"))
+        .env("npm_config_devdir", place.join("npm"))
+        .env("npm_config_update_notifier", "false")
         .spawn()
         .map_err(|error| {
             let trouble = Trouble::failed("no_npm", "npm could not be started");

@@ -4,7 +4,7 @@ use super::find;
 use crate::config::Config;
 use anyhow::Context;
 use pollux_agent::gemini::terminal::Found;
-use pollux_agent::terminal::{SESSION, Socket};
+use pollux_agent::terminal::{SESSION, Socket, give_back};
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
@@ -27,6 +27,8 @@ impl Attach {
 pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
     let mut tmux = std::process::Command::new("tmux");
     tmux.args(found.socket.arguments()).env_remove("TMUX");
+    // A window that fits somebody's phone fits the desk again.
+    tmux.args(give_back(&found.pane)).arg(";");
     if found.socket == Socket::Users {
         tmux.args(["attach-session", "-t", &found.pane]);
     } else {

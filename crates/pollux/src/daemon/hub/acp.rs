@@ -95,7 +95,7 @@ pub async fn obey(
 ) -> Result<(), Failure> {
     match order {
         Order::Prompt { text, images, .. } => control.prompt(with(text, images).await?).await,
-        Order::Keys { .. } => {
+        Order::Keys { .. } | Order::Fit { .. } | Order::GiveBack => {
             let why = "the agent is not in a terminal";
             Err(Failure::new(Phase::Request, "no_terminal", why))
         }

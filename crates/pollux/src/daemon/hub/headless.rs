@@ -151,7 +151,7 @@ impl Headless {
                 self.lent = None;
                 Ok(())
             }
-            Order::Answer { .. } | Order::Keys { .. } => {
+            Order::Answer { .. } | Order::Keys { .. } | Order::Fit { .. } | Order::GiveBack => {
                 Err(Failure::new(Phase::Start, "asks_nothing", "a headless agent asks nothing"))
             }
         }

@@ -324,9 +324,12 @@ impl Task {
                     "its questions can be answered here; when the program has ended, go on with it";
                 Some(pollux_agent::session::refused("driven_elsewhere", why, hint))
             }
-            Command::Keys { .. } if driver != Some(Driver::Terminal) => {
-                let why = "there are no keys to press: the agent is not in a terminal";
-                Some(pollux_agent::session::refused("no_terminal", why, ""))
+            Command::Keys { .. } | Command::Fit { .. } | Command::GiveBack
+                if driver != Some(Driver::Terminal) =>
+            {
+                let why = "the agent is not in a terminal";
+                let hint = "send it a prompt instead";
+                Some(pollux_agent::session::refused("no_terminal", why, hint))
             }
             Command::Prompt { images, .. } if !images.is_empty() && driver != Some(Driver::Acp) => {
                 let why = "this agent takes no pictures";
@@ -455,7 +458,12 @@ impl Task {
         }
         let overtakes = matches!(
             order,
-            Order::Interrupt | Order::Stop | Order::Answer { .. } | Order::Keys { .. }
+            Order::Interrupt
+                | Order::Stop
+                | Order::Answer { .. }
+                | Order::Keys { .. }
+                | Order::Fit { .. }
+                | Order::GiveBack
         );
         let Some(orders) = self.orders.clone() else {
             self.waiting.push_back(order);

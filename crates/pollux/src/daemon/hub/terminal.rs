@@ -15,7 +15,7 @@ use pollux_agent::gemini::terminal::{
 use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Phase, SessionStatus, Text};
 use pollux_agent::session::Order;
-use pollux_agent::terminal::{Pane, Server, Socket};
+use pollux_agent::terminal::{Pane, Server, Size, Socket};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -280,6 +280,8 @@ impl Steers {
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
                 self.hand.press(&text.unwrap_or_default(), &keys).await
             }
+            Order::Fit { columns, rows } => self.pane.fit(Size { columns, rows }).await,
+            Order::GiveBack => self.pane.give_back().await,
             Order::Stop => self.stop().await,
         }
     }

@@ -247,6 +247,8 @@ fn told(api: &Api, session: &str, command: &Command) -> (&'static str, Value) {
                 "shown": shown, "hash": hash, "asked": question });
             ("answer", detail)
         }
+        Command::Fit { columns, rows } => ("fit", json!({ "columns": columns, "rows": rows })),
+        Command::GiveBack => ("give_back", json!({})),
         Command::Interrupt => ("interrupt", json!({})),
         Command::Mode { mode, seconds } => ("mode", json!({ "mode": mode, "seconds": seconds })),
         Command::Model { model } => ("model", json!({ "model": model })),

@@ -160,6 +160,23 @@ async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_wi
         if said { Ok(()) } else { Err(page) }
     })
     .await;
+    // Unless somebody asks for another size, and until they give it back.
+    for (name, command, size) in [
+        ("f0", json!({ "type": "fit", "columns": 50, "rows": 30 }), (50, 30)),
+        ("f1", json!({ "type": "fit", "columns": 60, "rows": 30 }), (60, 30)),
+        ("f2", json!({ "type": "give_back" }), (120, 40)),
+    ] {
+        let fitted = command["type"] == "fit";
+        assert_eq!(house.command(&id, name, command).await.0, 200);
+        let is = |frame: &Value| {
+            let now = (&frame["columns"], &frame["rows"], &frame["fitted"]);
+            now == (&json!(size.0), &json!(size.1), &json!(fitted))
+        };
+        socket.until(is).await;
+    }
+    let (status, wrong) =
+        house.command(&id, "f3", json!({ "type": "fit", "columns": 2, "rows": 2 })).await;
+    assert_eq!((status, &wrong["code"]), (409, &json!("wrong_size")));
     socket.say(json!({ "type": "screen", "session_id": id, "on": false })).await;
     house.command(&id, "s1", json!({ "type": "stop" })).await;
     socket.until(|frame| frame["session"]["status"] == "exited").await;
