@@ -53,6 +53,8 @@ pub struct Session {
     wanted: Mode,
     /// When the mode ends, and which one comes back.
     until: Option<(Timestamp, Mode)>,
+    /// How many orders for a mode are on their way to the agent.
+    changing: usize,
     model: Option<String>,
     questions: Questions,
     queue: Queue,
@@ -97,6 +99,7 @@ impl Session {
             mode,
             wanted: mode,
             until: None,
+            changing: 0,
             model: None,
             questions: Questions::default(),
             queue: Queue::default(),
@@ -280,6 +283,7 @@ impl Session {
         };
         self.until = lasts.map(|lasts| (now.saturating_add(lasts).unwrap_or(now), back));
         self.wanted = mode;
+        self.changing += 1;
         Verdict::done(Done::Sent, vec![Effect::Order(Order::Mode(mode))])
     }
 
@@ -347,9 +351,10 @@ impl Session {
         self.sending.is_some() && (follows || source == Source::Acp)
     }
 
-    /// The agent is in another mode now, perhaps because somebody pressed a key in its terminal.
+    /// The agent is in another mode now, perhaps because somebody pressed a key in its terminal. While an order for one is
+    /// on its way it is not somebody: in its terminal the agent goes through other modes to get there.
     fn mode_is(&mut self, mode: Mode) {
-        if mode != self.wanted {
+        if self.changing == 0 && mode != self.wanted {
             self.until = None;
             self.wanted = mode;
         }
@@ -375,6 +380,7 @@ impl Session {
 
     /// An order reached the agent. What follows from it is a fact now.
     pub fn delivered(&mut self, order: &Order) -> Vec<Effect> {
+        self.is_done_with(order);
         let mut change = SessionChange::default();
         match order {
             Order::Mode(mode) if *mode != self.mode => {
@@ -390,8 +396,16 @@ impl Session {
         vec![record(EventKind::SessionChanged(change))]
     }
 
+    /// An order is no longer on its way.
+    fn is_done_with(&mut self, order: &Order) {
+        if matches!(order, Order::Mode(_)) {
+            self.changing = self.changing.saturating_sub(1);
+        }
+    }
+
     /// An order did not reach the agent. What it would have changed is as it was.
     pub fn failed(&mut self, order: &Order, why: &str, now: Timestamp) -> Vec<Effect> {
+        self.is_done_with(order);
         let what = match order {
             Order::Prompt { .. } => {
                 // Unless the agent has said what it does instead.
@@ -402,7 +416,7 @@ impl Session {
                 if let Some(sending) = self.sending.take() {
                     self.queue.waiting.insert(0, sending);
                 }
-                self.queue.held = true;
+                self.queue.held = !self.queue.waiting.is_empty();
                 "the prompt"
             }
             Order::Answer { question_id, .. } => {
@@ -413,11 +427,7 @@ impl Session {
             }
             Order::Interrupt => "the interrupt",
             Order::Mode(mode) => {
-                // A mode that has ended must end: it is tried again.
-                let ended = self.mode == Mode::Yolo && *mode != Mode::Yolo;
-                let again = now.saturating_add(TRY_AGAIN).unwrap_or(now);
-                self.until = ended.then_some((again, *mode));
-                self.wanted = self.mode;
+                self.mode_stays(*mode, now);
                 "the mode"
             }
             Order::Model(_) => "the model",
@@ -425,5 +435,20 @@ impl Session {
             Order::Stop => "the end",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]
+    }
+
+    /// The agent could not be brought into a mode.
+    fn mode_stays(&mut self, asked: Mode, now: Timestamp) {
+        // What was asked for behind it decides.
+        if self.changing > 0 {
+            return;
+        }
+        // One that it is in already ends when it shall.
+        if asked != self.mode {
+            // A mode that has ended must end: it is tried again.
+            let again = now.saturating_add(TRY_AGAIN).unwrap_or(now);
+            self.until = (self.mode == Mode::Yolo).then_some((again, asked));
+        }
+        self.wanted = self.mode;
     }
 }

@@ -149,6 +149,22 @@ fn what_waits_is_not_sent_after_a_turn_that_was_stopped_until_somebody_says_so()
 }
 
 #[test]
+fn a_queue_that_was_held_and_is_empty_holds_nothing_that_comes_later() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&prompt("b", "two"), at(0));
+    session.command(&request("c", Command::Interrupt), at(1));
+    session.event(&ended(StopReason::Cancelled), at(2));
+    session.command(&request("d", Command::Cancel { queued: "b".into() }), at(3));
+    assert!(!session.state().held, "nothing waits");
+    let verdict = session.command(&prompt("e", "three"), at(4));
+    assert_eq!(orders(&verdict.effects), [Order::prompt("three")]);
+    session.command(&prompt("f", "four"), at(5));
+    let effects = session.event(&ended(StopReason::EndTurn), at(6));
+    assert_eq!(orders(&effects), [Order::prompt("four")]);
+}
+
+#[test]
 fn somebody_who_says_go_on_before_the_stopped_turn_has_ended_is_heard() {
     let mut session = idle();
     session.command(&prompt("a", "one"), at(0));
@@ -289,6 +305,49 @@ fn a_mode_that_could_not_be_taken_back_is_taken_back_again() {
     session.tick(at(60));
     session.failed(&Order::Mode(Mode::Default), "busy", at(60));
     assert_eq!(orders(&session.tick(at(70))), [Order::Mode(Mode::Default)]);
+}
+
+fn mode_is(mode: Mode) -> Event<'static> {
+    let change = SessionChange { mode: Some(mode), ..SessionChange::default() };
+    Event::new(Source::Screen, EventKind::SessionChanged(change))
+}
+
+#[test]
+fn a_mode_for_a_while_ends_whatever_the_agent_goes_through_to_get_there() {
+    let for_a_minute = |id: &str, mode| Request {
+        id: id.into(),
+        by: By::device("phone"),
+        command: Command::Mode { mode, seconds: Some(60) },
+    };
+    let mut session = idle();
+    session.command(&for_a_minute("a", Mode::Plan), at(0));
+    // The next is asked for while the first is on its way.
+    session.command(&for_a_minute("b", Mode::Yolo), at(1));
+    session.event(&mode_is(Mode::AutoEdit), at(2));
+    session.event(&mode_is(Mode::Plan), at(2));
+    session.delivered(&Order::Mode(Mode::Plan));
+    session.event(&mode_is(Mode::Yolo), at(3));
+    session.delivered(&Order::Mode(Mode::Yolo));
+    assert_eq!((session.state().mode, session.wakes_at()), (Mode::Yolo, Some(at(61))));
+    // Somebody at the terminal has another one in mind.
+    session.event(&mode_is(Mode::AutoEdit), at(4));
+    assert_eq!(session.wakes_at(), None);
+}
+
+#[test]
+fn yolo_that_could_not_be_made_longer_still_ends() {
+    let mut session = idle();
+    let yolo = |id: &str| Request {
+        id: id.into(),
+        by: By::device("phone"),
+        command: Command::Mode { mode: Mode::Yolo, seconds: None },
+    };
+    session.command(&yolo("a"), at(0));
+    session.delivered(&Order::Mode(Mode::Yolo));
+    session.command(&yolo("b"), at(10));
+    session.failed(&Order::Mode(Mode::Yolo), "a question is open", at(10));
+    assert_eq!(session.wakes_at(), Some(at(3610)));
+    assert_eq!(orders(&session.tick(at(3610))), [Order::Mode(Mode::Default)]);
 }
 
 #[test]

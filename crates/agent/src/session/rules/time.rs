@@ -16,6 +16,7 @@ impl Session {
             let text = format!("the mode {} has ended", self.mode.upstream());
             self.until = None;
             self.wanted = back;
+            self.changing += 1;
             effects.push(notice(Level::Warning, text));
             effects.push(Effect::Order(Order::Mode(back)));
         }
