@@ -335,6 +335,20 @@ fn a_mode_for_a_while_ends_whatever_the_agent_goes_through_to_get_there() {
 }
 
 #[test]
+fn what_an_agent_says_before_it_is_in_its_mode_does_not_make_the_mode_last() {
+    let mut session = idle();
+    let command = Command::Mode { mode: Mode::Yolo, seconds: None };
+    session.command(&Request { id: "y".into(), by: By::device("phone"), command }, at(0));
+    let effects = session.delivered(&Order::Mode(Mode::Yolo));
+    let [Effect::Record(told)] = effects.as_slice() else { panic!("{effects:?}") };
+    session.event(told, at(0));
+    // Over ACP that it was told is known before it has said in which mode it began.
+    session.event(&mode_is(Mode::Default), at(1));
+    session.event(&mode_is(Mode::Yolo), at(1));
+    assert_eq!((session.state().mode, session.wakes_at()), (Mode::Yolo, Some(at(3600))));
+}
+
+#[test]
 fn yolo_that_could_not_be_made_longer_still_ends() {
     let mut session = idle();
     let yolo = |id: &str| Request {
@@ -357,11 +371,21 @@ fn an_agent_that_says_nothing_while_it_works_has_stalled_and_since_when_is_known
     session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(1));
     assert_eq!(session.wakes_at(), Some(at(91)));
     assert!(session.tick(at(90)).is_empty());
-    assert!(matches!(session.tick(at(95)).as_slice(), [Effect::Record(_)]));
-    assert_eq!(session.state().stalled_since, Some(at(1)));
+    let effects = session.tick(at(95));
+    let [Effect::Record(notice)] = effects.as_slice() else { panic!("{effects:?}") };
+    session.event(notice, at(95));
+    assert_eq!(session.state().stalled_since, Some(at(1)), "what is said of it is not said by it");
     assert!(session.tick(at(200)).is_empty(), "it is said once");
     session.event(&event(EventKind::Notice { level: Level::Warning, text: "…".into() }), at(300));
     assert_eq!(session.state().stalled_since, None);
+}
+
+#[test]
+fn an_agent_that_had_nothing_to_do_for_long_has_not_stalled_when_it_is_given_a_prompt() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(10_000));
+    assert_eq!(session.wakes_at(), Some(at(10_090)));
+    assert!(session.tick(at(10_001)).is_empty());
 }
 
 #[test]
