@@ -12,12 +12,14 @@ use crate::daemon::instance::Place;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::model::SessionStatus;
+use pollux_agent::process::MARK;
 use pollux_agent::session::{Command, Reply};
 use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -224,7 +226,6 @@ pub fn escaped(word: &str) -> String {
 }
 
 /// Starts a daemon that outlives this program.
-#[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
 fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
     let place = Place::new(&config.data);
     place.make()?;
@@ -235,8 +236,28 @@ fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
     }
     let journal = std::fs::File::options().create(true).append(true).open(path)?;
     let program = std::env::current_exe().context("where is this program?")?;
-    let mut command = std::process::Command::new(program);
-    command.args(["serve", "--background"]).args(arguments).current_dir("/");
+    let mut command = serve(&program, arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
     command.spawn().context("the daemon could not be started")
+}
+
+/// The daemon as it is started. It may be an agent that runs this program, and what bears the mark of an agent ends with it.
+#[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
+fn serve(program: &Path, arguments: &[OsString]) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    command.args(["serve", "--background"]).args(arguments).current_dir("/");
+    command.env_remove(MARK);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MARK, serve};
+    use std::path::Path;
+
+    #[test]
+    fn a_daemon_that_an_agent_has_started_does_not_end_with_the_agent() {
+        let command = serve(Path::new("pollux"), &[]);
+        assert!(command.get_envs().any(|(name, value)| name == MARK && value.is_none()));
+    }
 }

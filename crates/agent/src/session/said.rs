@@ -33,5 +33,5 @@ pub(super) fn record(kind: EventKind<'static>) -> Effect {
 }
 
 pub(super) fn notice(level: Level, text: String) -> Effect {
-    Effect::Record(Box::new(Event::new(Source::Pollux, EventKind::Notice { level, text })))
+    record(EventKind::Notice { level, text })
 }

@@ -83,7 +83,14 @@ impl Events for Hears {
 impl Orders for Steers {
     fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
         let (control, stop) = (self.control.clone(), self.stop.clone());
-        Box::pin(async move { obey(&control, &stop, order).await })
+        Box::pin(async move {
+            match order {
+                // What came of them is waited for: an agent refuses some, and is then in another mode than the one it was told.
+                Order::Mode(mode) => control.change_mode(mode).await,
+                Order::Model(model) => control.change_model(model).await,
+                order => obey(&control, &stop, order).await,
+            }
+        })
     }
 }
 

@@ -374,8 +374,7 @@ impl Task {
     }
 
     async fn not_started(&mut self, failure: &Failure) {
-        let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let text = format!("the agent could not be started: {}{hint}", failure.message);
+        let text = format!("the agent could not be started: {}", why(failure));
         let notice = EventKind::Notice { level: Level::Error, text };
         let ended = EventKind::SessionEnded { reason: failure.code.to_owned() };
         let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
@@ -426,7 +425,7 @@ impl Task {
             Ok(()) => self.session.delivered(order),
             Err(failure) if failure.code == HAD_ARRIVED => self.session.had_arrived(),
             Err(failure) if failure.code == NOT_KNOWN => self.session.is_not_known(),
-            Err(failure) => self.session.failed(order, &failure.message, self.clock.now()),
+            Err(failure) => self.session.failed(order, &why(&failure), self.clock.now()),
         };
         self.effects(effects, None).await;
         if let Some(next) = self.waiting.pop_front() {
@@ -486,6 +485,12 @@ impl Task {
     }
 }
 
+/// Why something failed, and what to do about it.
+fn why(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{}{hint}", failure.message)
+}
+
 fn is_rewritten(event: &Event<'_>) -> bool {
     let from_file = event.source == Source::SessionFile;
     let gone =
@@ -494,13 +499,3 @@ fn is_rewritten(event: &Event<'_>) -> bool {
 }
 
 type Accepted = (String, Command, Reply);
-
-/// What is much is written in parts.
-fn parts(events: Vec<Event<'static>>) -> Vec<Vec<Event<'static>>> {
-    let mut parts = Vec::new();
-    let mut events = events.into_iter().peekable();
-    while events.peek().is_some() {
-        parts.push(events.by_ref().take(AT_ONCE).collect());
-    }
-    parts
-}

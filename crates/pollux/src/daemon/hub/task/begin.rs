@@ -1,6 +1,6 @@
 //! What is done before anybody is answered: the log is brought up to date with the session's file.
 
-use super::{Task, Turn, parts};
+use super::{AT_ONCE, Task, Turn};
 use crate::daemon::hub::repair::missing;
 use crate::daemon::log;
 use pollux_agent::gemini::transcript::follow::Follow;
@@ -150,4 +150,14 @@ impl Task {
         }
         self.file.clone()
     }
+}
+
+/// What is much is written in parts.
+fn parts(events: Vec<Event<'static>>) -> Vec<Vec<Event<'static>>> {
+    let mut parts = Vec::new();
+    let mut events = events.into_iter().peekable();
+    while events.peek().is_some() {
+        parts.push(events.by_ref().take(AT_ONCE).collect());
+    }
+    parts
 }
