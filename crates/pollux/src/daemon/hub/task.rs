@@ -235,7 +235,10 @@ impl Task {
                 }
                 Woke::Time => {
                     let effects = self.session.tick(self.clock.now());
-                    self.effects(effects, None).await;
+                    // A session at rest costs no writes.
+                    if !effects.is_empty() {
+                        self.effects(effects, None).await;
+                    }
                     if !self.feed.is_followed() {
                         self.feed.rest();
                     }

@@ -128,13 +128,18 @@ impl Task {
             (follow, events)
         });
         let Ok((follow, mut events)) = read.await else { return };
-        self.follow = Some(follow);
         if first {
             let no = self.no;
-            let told = self.log.read(move |connection| log::told(connection, no)).await;
-            let remove = self.wanted.is_none();
-            events = missing(told.unwrap_or_default(), events, remove);
+            match self.log.read(move |connection| log::told(connection, no)).await {
+                Ok(told) => events = missing(told, events, self.wanted.is_none()),
+                // All of it would be told a second time. The next look begins anew.
+                Err(error) => {
+                    let id = &self.summary.id;
+                    return tracing::error!(session = %id, "its file is not told: {error:#}");
+                }
+            }
         }
+        self.follow = Some(follow);
         for part in parts(events) {
             self.record(part, None).await;
         }
