@@ -5,14 +5,17 @@ mod branch;
 mod hooked;
 mod pump;
 mod record;
+mod snapshot;
 mod sum;
+
+pub use snapshot::Snapshot;
 
 use super::agent::{Agent, Agents, Orders, Wanted};
 use super::uploads::Uploads;
 use super::{Hub, Slot};
-use crate::api::{Driver, Live, Numbered, Recorded, Summary};
+use crate::api::{Driver, Summary};
 use crate::daemon::clock::Clock;
-use crate::daemon::log::{self, Feed, Log};
+use crate::daemon::log::{Feed, Log};
 use crate::daemon::view::View;
 use begin::Left;
 use futures::StreamExt;
@@ -35,9 +38,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How many events are written at once.
 const AT_ONCE: usize = 512;
-/// A page of a snapshot has so many messages, and about so many bytes.
-const MESSAGES: usize = 50;
-const BYTES: usize = 64 << 10;
 /// A log that cannot be written is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// An agent that was told to end has so long.
@@ -77,21 +77,6 @@ pub enum Ask {
         /// Who is told.
         reply: oneshot::Sender<()>,
     },
-}
-
-/// All that a client needs which knows nothing of a session.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    /// The session, with the number and the epoch of its last event.
-    pub summary: Arc<Summary>,
-    /// The last page of messages.
-    pub messages: Vec<Recorded>,
-    /// Where the page before ends.
-    pub before: Option<u64>,
-    /// What happened between them.
-    pub facts: Vec<Numbered>,
-    /// What has not become a message yet.
-    pub live: Live,
 }
 
 type Ordered = BoxFuture<'static, (Order, Result<(), Failure>)>;
@@ -338,21 +323,6 @@ impl Task {
             }
             _ => None,
         }
-    }
-
-    async fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
-        let no = self.no;
-        let page = self
-            .log
-            .read(move |connection| log::messages(connection, no, None, MESSAGES, BYTES))
-            .await?;
-        Ok(Snapshot {
-            summary: self.feed.summary(),
-            messages: page.messages,
-            before: page.before,
-            facts: page.facts,
-            live: self.view.live(),
-        })
     }
 
     async fn started(&mut self, agent: Agent) -> Pump {
