@@ -179,7 +179,8 @@ impl Headless {
         }
         run = match &self.wanted.agent_id {
             Some(id) => {
-                let file = self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id));
+                let file =
+                    self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id, None));
                 match file {
                     Some(file) => run.resume(id, file),
                     None if self.resumed => return Err(no_file(id)),
@@ -204,8 +205,8 @@ fn ended() -> Event<'static> {
     Event::new(Source::Pollux, kind)
 }
 
-/// The file of a session, by the agent's own id.
-pub(super) fn file_of(home: &Path, id: &str) -> Option<PathBuf> {
-    let listing = store::list(&home.join(".gemini"), &[], None, &|_, _| {});
+/// The file of a session, by the agent's own id. Without an index of them, all files are read for it.
+pub(super) fn file_of(home: &Path, id: &str, index: Option<&Path>) -> Option<PathBuf> {
+    let listing = store::list(&home.join(".gemini"), &[], index, &|_, _| {});
     listing.sessions.into_iter().find(|session| session.id == id).map(|session| session.file.path)
 }

@@ -97,6 +97,8 @@ pub(super) struct Task {
     torn: bool,
     left: Left,
     file: Option<PathBuf>,
+    /// The index of the agent's files.
+    index: Option<PathBuf>,
     follow: Option<Follow>,
     orders: Option<Arc<dyn Orders>>,
     /// Orders on their way, and those that wait for the one before.
@@ -153,6 +155,7 @@ impl Task {
             torn: slot.torn,
             left: Left::of(slot.torn),
             file: slot.file.clone(),
+            index: hub.inner.settings.index.clone(),
             follow: None,
             orders: None,
             ordered: FuturesUnordered::new(),

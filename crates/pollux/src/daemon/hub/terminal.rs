@@ -162,7 +162,7 @@ async fn begin(
         });
     }
     if let Some(id) = &wanted.agent_id {
-        let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id));
+        let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id, None));
         let file = file.ok_or_else(|| no_file(id))?;
         start = start.resume(Resume { id: id.clone(), file, aside: gemini.aside.clone() });
     } else if cli.at_least(OWN_ID) {

@@ -150,7 +150,10 @@ impl Task {
         if self.wanted.is_some() {
             let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
             let terminal = self.wanted.as_ref().and_then(|wanted| wanted.found.clone());
-            let found = tokio::task::spawn_blocking(move || agents.file_of(&id, terminal.as_ref()));
+            let index = self.index.clone();
+            let found = tokio::task::spawn_blocking(move || {
+                agents.file_of(&id, terminal.as_ref(), index.as_deref())
+            });
             self.file = found.await.ok().flatten();
         }
         self.file.clone()
