@@ -27,6 +27,9 @@ const OWN_ID: Version = Version::new(0, 41, 0);
 /// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
 const SETTLES: Duration = Duration::from_secs(20);
 
+/// The user's own tmux may take so long to say what there is: ours does not wait for it.
+const USERS: Duration = Duration::from_secs(2);
+
 /// The tmux server for terminals of ours. One connection is enough for all of them.
 #[derive(Debug, Clone)]
 pub struct Tmux {
@@ -47,13 +50,16 @@ impl Tmux {
 
     /// All agents in terminals that have a name: ours, and those of the user's that were adopted.
     pub async fn all(&self) -> Result<Vec<Found>, Failure> {
-        let (ours, users) = if self.socket == Socket::Users {
-            (all(&self.socket).await, Ok(Vec::new()))
-        } else {
-            tokio::join!(all(&self.socket), all(&Socket::Users))
-        };
+        if self.socket == Socket::Users {
+            return all(&self.socket).await;
+        }
+        let users = tokio::time::timeout(USERS, all(&Socket::Users));
+        let (ours, users) = tokio::join!(all(&self.socket), users);
         let mut found = ours?;
-        found.extend(users?);
+        match users {
+            Ok(users) => found.extend(users?),
+            Err(_late) => tracing::warn!("the user's own tmux does not answer"),
+        }
         Ok(found)
     }
 
