@@ -56,7 +56,7 @@ impl Hub {
         let Some(id) = found else { return false };
         if let Ok(task) = self.ask(&id).await {
             // A session that is busy looks soon enough.
-            let _told = task.try_send(Ask::Look);
+            let _told = task.try_send(Ask::Look { file: path.clone() });
         }
         true
     }

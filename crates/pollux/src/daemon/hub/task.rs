@@ -61,7 +61,10 @@ pub enum Ask {
         reply: oneshot::Sender<anyhow::Result<Snapshot>>,
     },
     /// The session's file has changed.
-    Look,
+    Look {
+        /// Which that is now.
+        file: PathBuf,
+    },
     /// A hook of the agent was told this.
     Hook {
         /// One line, as it was handed over.
@@ -256,10 +259,10 @@ impl Task {
                 let snapshot = self.snapshot().await;
                 drop(reply.send(snapshot));
             }
-            Ask::Look if self.wanted.is_none() => self.look().await,
+            Ask::Look { file } if self.wanted.is_none() => self.look_in(file).await,
             // Its agent is not at work, and yet its file grows: one that outlived the daemon before this one.
-            Ask::Look if self.is_at_rest() => self.look_anew().await,
-            Ask::Look => self.left.writes(),
+            Ask::Look { .. } if self.is_at_rest() => self.look_anew().await,
+            Ask::Look { .. } => self.left.writes(),
             Ask::Hook { line } => self.hook(line).await,
             Ask::Pane { reply } => {
                 let pane = self.orders.as_ref().and_then(|orders| orders.pane());

@@ -145,6 +145,14 @@ impl Task {
         }
     }
 
+    /// The same in the file that is the session's now: it may have had another one before, or none.
+    pub(super) async fn look_in(&mut self, file: PathBuf) {
+        if self.file.as_ref() != Some(&file) {
+            (self.file, self.follow) = (Some(file), None);
+        }
+        self.look().await;
+    }
+
     pub(super) async fn path(&mut self) -> Option<PathBuf> {
         // A session that is gone on with may be written to another file than before.
         if self.wanted.is_some() {
