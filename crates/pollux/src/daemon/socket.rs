@@ -56,7 +56,7 @@ struct Client {
     pictures: (mpsc::Sender<String>, mpsc::Receiver<String>),
 }
 
-/// Somebody else has to be told, or nobody is there any more.
+/// There is nobody to talk to any more, or there shall not be.
 struct Gone;
 
 /// Talks to one client until either side has had enough.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// `--session-id` came with this version.
-const OWN_ID: Version = Version::new(0, 41, 0);
+pub(super) const OWN_ID: Version = Version::new(0, 41, 0);
 /// How many orders may wait; one is handed over at a time.
 const WAITING: usize = 8;
 
@@ -70,7 +70,7 @@ impl Events for Headless {
 }
 
 impl Headless {
-    /// Nothing is lost when this is dropped half way: what was begun is in `self`.
+    /// Heard to its end: an order that was taken would be lost where this is dropped half way.
     async fn event(&mut self) -> Option<Event<'static>> {
         loop {
             if self.over {

@@ -3,12 +3,12 @@
 
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
-use super::headless::file_of;
+use super::headless::{OWN_ID, file_of};
 use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{
     Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
 };
@@ -20,9 +20,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// `--session-id` came with this version.
-const OWN_ID: Version = Version::new(0, 41, 0);
 
 /// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
 const SETTLES: Duration = Duration::from_secs(20);
@@ -109,12 +106,9 @@ pub async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::
     Ok(found)
 }
 
-fn trouble(failure: Failure) -> anyhow::Error {
-    let trouble = Trouble::refused(failure.code, failure.message);
-    match failure.hint {
-        Some(hint) => trouble.hint(hint).into(),
-        None => trouble.into(),
-    }
+/// What went wrong with tmux, as an error.
+pub fn trouble(failure: Failure) -> anyhow::Error {
+    Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
 }
 
 /// Takes an agent up that is there, or starts one.
