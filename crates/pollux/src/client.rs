@@ -70,20 +70,27 @@ impl Client {
 
     /// Starts a daemon with these arguments, and waits until it is there.
     pub async fn start(config: &Config, arguments: &[OsString]) -> anyhow::Result<Self> {
+        let place = Place::new(&config.data);
         let mut child = spawn(config, arguments)?;
+        let mut is_held = false;
         let begun = Instant::now();
         while begun.elapsed() < START {
             if let Some(client) = Self::running(config).await? {
                 return Ok(client);
             }
-            // Another one may have been faster: then this one has ended, and that one comes up.
             let ended = child.try_wait()?.is_some_and(|status| !status.success());
-            if ended && Place::new(&config.data).is_free() {
-                break;
+            let is_free = ended && place.is_free();
+            match (is_free, is_held) {
+                (true, false) => break,
+                // The one that was there was about to end.
+                (true, true) => child = spawn(config, arguments)?,
+                // Another one may have been faster: then this one has ended, and that one comes up.
+                (false, _) => {}
             }
+            is_held = ended && !is_free;
             tokio::time::sleep(ASK).await;
         }
-        let journal = Place::new(&config.data).journal();
+        let journal = place.journal();
         let trouble = Trouble::failed("no_daemon", "the daemon did not come up");
         Err(trouble.hint(format!("{} says why; or run `pollux serve`", journal.display())).into())
     }

@@ -53,6 +53,11 @@ impl Config {
         let home = env::var_os("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
         let home = home.map_or_else(|| base.home_dir().to_path_buf(), PathBuf::from);
         let some = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        let cwd = env::current_dir().map_err(|error| {
+            let message = "the directory that you are in cannot be used";
+            let trouble = Trouble::failed("no_directory", message);
+            anyhow::Error::new(error).context(trouble.hint("change to one that is there"))
+        })?;
         Ok(Self {
             gemini: home.join(".gemini"),
             cache: base.cache_dir().join("pollux"),
@@ -60,7 +65,7 @@ impl Config {
             settings: base.config_dir().join("pollux").join("config.toml"),
             serve: serve()?,
             log: some("POLLUX_LOG"),
-            cwd: env::current_dir()?,
+            cwd,
             tmux: some("POLLUX_TMUX").map_or_else(Socket::default, |name| Socket::named(&name)),
             shell: some("SHELL").unwrap_or_else(|| "/bin/sh".to_owned()),
             hooks: place(&base),

@@ -2,9 +2,9 @@
 //! window at the desk keeps its size unless somebody asks for another, and whoever is slow sees the newest picture only.
 
 use super::hub::Hub;
+use super::hub::terminal::trouble;
 use crate::api::{Line, Picture, ServerFrame};
 use crate::trouble::Trouble;
-use pollux_agent::model::Failure;
 use pollux_agent::terminal::{Captured, Emulator, Pane, Run, Server};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -77,8 +77,4 @@ impl Shown {
         let (columns, rows) = size;
         Some(Picture { session_id, whole, columns, rows, fitted, cursor, title, lines })
     }
-}
-
-fn trouble(failure: Failure) -> anyhow::Error {
-    Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
 }

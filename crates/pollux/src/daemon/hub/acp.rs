@@ -48,7 +48,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
         acp = lent.env.iter().cloned().fold(acp, |acp, (name, value)| acp.env(name, value));
     }
     if let Some(id) = wanted.agent_id {
-        let file = wanted.file.or_else(|| file_of(&gemini.home, &id));
+        let file = wanted.file.or_else(|| file_of(&gemini.home, &id, None));
         let file = file.ok_or_else(|| no_file(&id))?;
         acp = acp.resume(Resume { id, file, aside: gemini.aside });
     }
