@@ -32,6 +32,9 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// A journal that is longer is put aside before the next daemon writes to it.
 const LONGEST_JOURNAL: u64 = 8 << 20;
 
+/// The code of the trouble that a daemon has ended while it was needed.
+pub const GONE: &str = "gone";
+
 /// The way to the daemon of this user.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -185,7 +188,7 @@ impl Client {
     /// It has ended while it was needed.
     pub fn gone(&self) -> Trouble {
         let hint = format!("{}; the next command starts another", self.says_why());
-        Trouble::failed("gone", "the daemon is gone").hint(hint)
+        Trouble::failed(GONE, "the daemon is gone").hint(hint)
     }
 
     /// It holds the socket, and so no other can be started.
