@@ -340,9 +340,9 @@ async fn a_session_that_the_daemon_drives_is_not_given_a_second_agent() {
             assert!(error.contains(way), "{way}: {error}");
         }
     }
-    for via in ["acp", "headless"] {
-        let mut run = scene.program(&program());
-        let ran = run.args(["run", "hello again", "--via", via, "--resume", &own]).output();
+    for line in ["run hello --via acp", "run hello --via headless", "new"] {
+        let mut command = scene.program(&program());
+        let ran = command.args(line.split(' ')).args(["--resume", &own]).output();
         let ran = tokio::time::timeout(LIMIT, ran).await.unwrap().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr);
         assert!(ran.status.code() == Some(1) && said.contains("the daemon drives"), "{said}");

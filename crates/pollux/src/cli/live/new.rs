@@ -178,6 +178,7 @@ impl New {
             start = start.include(config.cwd.join(directory));
         }
         if let Some(wanted) = &self.resume {
+            resume::free(wanted, &cwd, config, None).await?;
             start = start.resume(resume::find(wanted, &cwd, config, &cli)?);
         }
         start = self.model.iter().fold(start, Start::model);

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::report;
 use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::terminal::all;
 use pollux_agent::gemini::transcript::rescue::rescue;
 use pollux_agent::gemini::transcript::resume::Guard;
 use pollux_agent::gemini::transcript::store::Kind;
@@ -43,21 +44,36 @@ pub(in crate::cli) fn find(
     Ok(resume)
 }
 
-/// Refuses a session that the daemon drives now: two agents that write one file would destroy it. `more` is what else can be
-/// done about it.
+/// Refuses a session that has an agent now: two that write one file would destroy it. `more` is what else can be done about it.
 pub(in crate::cli) async fn free(
     wanted: &str,
     cwd: &Path,
     config: &Config,
     more: Option<&str>,
 ) -> anyhow::Result<()> {
-    let Some(client) = Client::running(config).await? else { return Ok(()) };
-    let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
-    let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
-    let session = catalog.find(wanted)?;
-    let Some(live) = client.driven(&session.id).await else { return Ok(()) };
-    let message = format!("the daemon drives the session `{}` now", session.id);
-    let id = &live.id;
+    let client = Client::running(config).await?;
+    // Without tmux there are no terminals. A terminal of somebody else's may outlive its agent, and says nothing.
+    let mut terminals = all(&config.tmux).await.unwrap_or_default();
+    terminals.retain(|found| !found.dead);
+    if client.is_none() && terminals.is_empty() {
+        return Ok(());
+    }
+    let session = {
+        let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
+        let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
+        catalog.find(wanted)?.id.clone()
+    };
+    let driven = match &client {
+        Some(client) => client.driven(&session).await,
+        None => None,
+    };
+    let shown = terminals.iter().any(|found| found.key.as_deref() == Some(session.as_str()));
+    let (who, id) = match driven {
+        Some(live) => ("the daemon drives", live.id),
+        None if shown => ("an agent in a terminal has", session.clone()),
+        None => return Ok(()),
+    };
+    let message = format!("{who} the session `{session}` now");
     let mut hint = format!("talk to it: `pollux send {id}`; or end it first: `pollux stop {id}`");
     hint.extend(more.into_iter().flat_map(|more| ["; or ", more]));
     Err(refused("still_there", message, &hint))
