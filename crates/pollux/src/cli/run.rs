@@ -240,12 +240,19 @@ async fn headless(
             "mode default: the agent can only read; `--mode auto-edit` or `yolo` lets it act",
         );
     }
-    tell(&mut running, output).await?;
-    let outcome = running.outcome().await;
+    let outcome = match tell(&mut running, output).await {
+        Ok(()) => Ok(running.outcome().await),
+        // Nobody reads any more, perhaps: the session must not be left at risk for that.
+        Err(error) => {
+            running.stop().kill();
+            drop(running.outcome().await);
+            Err(error)
+        }
+    };
     if let Some(kept) = kept {
         kept.settle();
     }
-    Ok(outcome)
+    outcome
 }
 
 /// Passes the events on until there are no more. Ctrl-C once asks the agent to stop, twice ends it.
