@@ -192,12 +192,17 @@ impl Session {
         }
     }
 
-    /// Gives the agent the next prompt, if it has none.
+    /// Gives the agent the next prompt, if it has none. One that is not let through makes room for the one behind it.
     async fn next_turn(&mut self) -> anyhow::Result<()> {
-        if self.works {
-            return Ok(());
+        while !self.works
+            && let Some(user) = self.queue.pop_front()
+        {
+            self.prompt(user).await?;
         }
-        let Some(mut user) = self.queue.pop_front() else { return Ok(()) };
+        Ok(())
+    }
+
+    async fn prompt(&mut self, mut user: User) -> anyhow::Result<()> {
         self.told.begin(self.mode, self.models.1.as_deref())?;
         for kind in &user.left_out {
             let text =

@@ -1,7 +1,7 @@
 //! Older versions of the CLI, servers of `--mcp-config`, and pictures.
 
 use super::drive;
-use crate::run::{Place, program, stderr, stdout};
+use crate::run::{Place, lines, program, stderr, stdout};
 use pollux_e2e::{Cli, repository};
 use serde_json::{Value, json};
 use std::fs;
@@ -76,4 +76,21 @@ fn a_caller_that_answers_no_more_is_not_waited_for() {
         assert_eq!(told.contains("can_use_tool"), !format.is_empty(), "{told}");
         assert!(!place.work().join("approved.txt").exists());
     }
+}
+
+#[test]
+fn a_prompt_that_is_refused_holds_up_none_of_those_behind_it() {
+    let Some(place) = Place::newest() else { return };
+    let user = |text: &str| {
+        json!({ "type": "user", "message": { "role": "user", "content": text } }).to_string() + "\n"
+    };
+    // All of them at once, and then the end of stdin. The second one says nothing.
+    let stdin = ["hello", " ", "hello again"].map(user).concat();
+    let mut command = place.rehearse("greeting", &program());
+    command.arg("claude").args(["--input-format", "stream-json", "--output-format", "stream-json"]);
+    let ran = command.env("GEMINI_CLI_PATH", place.program()).write_stdin(stdin).output().unwrap();
+    let told = lines(&ran);
+    let results = told.iter().filter(|line| line["type"] == "result");
+    let ends: Vec<&Value> = results.map(|result| &result["subtype"]).collect();
+    assert_eq!(ends, ["success", "error_during_execution", "success"], "{}", stderr(&ran));
 }
