@@ -1,6 +1,7 @@
 //! `pollux profiles`.
 
 use crate::config::Config;
+use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Cell, Table};
 use crate::team::profile::is_name;
@@ -134,7 +135,7 @@ fn show(store: &Store, name: &str, json: bool) -> anyhow::Result<ExitCode> {
         })?;
         report::json(&profile)?;
     } else {
-        report::text(&crate::render::clean(&text_of(&found)?))?;
+        report::text(&clean(&text_of(&found)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,7 +159,7 @@ fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<
             }
             Err(error) => {
                 wrong = true;
-                report::text(&format!("{file}: {error}\n"))?;
+                report::text(&format!("{file}: {}\n", clean(&error.to_string())))?;
             }
         }
     }
