@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::fs::File;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -229,17 +230,24 @@ pub fn escaped(word: &str) -> String {
 /// Starts a daemon that outlives this program.
 #[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
 fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
-    let place = Place::new(&config.data);
+    let journal = journal(&Place::new(&config.data)).with_context(|| {
+        let hint = format!("{} must be a directory that you may write to", config.data.display());
+        Trouble::failed("no_daemon", "the daemon could not be started").hint(hint)
+    })?;
+    let program = std::env::current_exe().context("where is this program?")?;
+    let mut command = std::process::Command::new(program);
+    command.args(["serve", "--background"]).args(arguments).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
+    command.spawn().context("the daemon could not be started")
+}
+
+/// Where the daemon says what happens to it.
+fn journal(place: &Place) -> std::io::Result<File> {
     place.make()?;
     let path = place.journal();
     if std::fs::metadata(&path).is_ok_and(|journal| journal.len() > LONGEST_JOURNAL) {
         // The one before that goes. Where it cannot be, this one grows on.
         drop(std::fs::rename(&path, path.with_extension("log.old")));
     }
-    let journal = std::fs::File::options().create(true).append(true).open(path)?;
-    let program = std::env::current_exe().context("where is this program?")?;
-    let mut command = std::process::Command::new(program);
-    command.args(["serve", "--background"]).args(arguments).current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
-    command.spawn().context("the daemon could not be started")
+    File::options().create(true).append(true).open(path)
 }

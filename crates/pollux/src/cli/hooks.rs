@@ -167,7 +167,11 @@ impl Uninstall {
         match self.place.vehicle {
             Vehicle::Extension => {
                 let extension = Extension::new(&config.gemini);
-                say(extension.uninstall()?, "removed", extension.directory());
+                let removed = extension.uninstall().with_context(|| {
+                    let message = format!("could not remove {}", extension.directory().display());
+                    Trouble::failed("extension", message).hint("remove that directory yourself")
+                })?;
+                say(removed, "removed", extension.directory());
             }
             Vehicle::Settings => {
                 let settings = settings(config, self.place.scope);

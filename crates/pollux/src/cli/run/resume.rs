@@ -6,6 +6,8 @@ use crate::cli::sessions::catalog::Catalog;
 use crate::client::Client;
 use crate::config::Config;
 use crate::report;
+use crate::trouble::Trouble;
+use anyhow::Context;
 use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::terminal::all;
@@ -33,15 +35,26 @@ pub(in crate::cli) fn find(
     }
     let aside = config.data.join("rescued");
     // A stub of an earlier resume would have the next start delete the session.
-    rescue(session, &aside)?;
+    rescue(session, &aside).with_context(|| no_copy(&session.file.path, &aside))?;
     let resume = Resume { id: session.id.clone(), file: session.file.path.clone(), aside };
-    let guard = Guard::new(&resume.file, &resume.aside)?;
+    let guard = guard(&resume)?;
     if cli.at_least(CLASHES) && guard.is_of_this_minute() {
         report::quiet(
             "the session was made in this very minute; going on with it now would damage it: waiting",
         );
     }
     Ok(resume)
+}
+
+fn guard(resume: &Resume) -> anyhow::Result<Guard> {
+    let Resume { file, aside, .. } = resume;
+    Guard::new(file, aside).with_context(|| no_copy(file, aside))
+}
+
+/// Without a copy a session is not gone on with: it might be lost.
+fn no_copy(file: &Path, aside: &Path) -> Trouble {
+    let message = format!("could not keep a copy of {}", file.display());
+    Trouble::failed("no_copy", message).hint(format!("is there room in {}?", aside.display()))
 }
 
 /// Refuses a session that has an agent now: two that write one file would destroy it. `more` is what else can be done about it.
@@ -96,7 +109,7 @@ impl Kept {
     ) -> anyhow::Result<Self> {
         free(wanted, cwd, config, None).await?;
         let resume = find(wanted, cwd, config, cli)?;
-        let guard = Guard::new(&resume.file, &resume.aside)?;
+        let guard = guard(&resume)?;
         if cli.at_least(CLASHES) {
             guard.wait().await;
         }
