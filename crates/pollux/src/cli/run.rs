@@ -40,7 +40,8 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(crate) struct Run {
     /// The prompt; `-` stands for stdin
     prompt: Option<String>,
-    /// What the agent may do: default (only read), auto-edit, yolo, plan; Claude's acceptEdits and bypassPermissions too
+    /// What the agent may do without asking: default (only read), auto-edit, yolo, plan; Claude's acceptEdits and
+    /// bypassPermissions too
     #[arg(long, default_value = "default", value_parser = mode, hide_default_value = true)]
     mode: Mode,
     /// The model

@@ -28,7 +28,7 @@ pub(crate) struct Send {
     /// The session: its id, the beginning of it, or `latest`
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// What to send; `-`, or nothing, stands for stdin
+    /// What to send; `-`, or nothing, stands for stdin, and what is piped in beside it comes first
     text: Option<String>,
     /// To the model as it is, whatever it begins with
     #[arg(long)]
