@@ -287,6 +287,26 @@ async fn a_session_in_a_terminal_goes_on_in_an_editor_and_again_when_its_daemon_
     scene.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_editor_that_leaves_a_joined_session_leaves_its_question_to_others() {
+    let scene = Scene::new("approval").await;
+    let cwd = scene.stage.workspace();
+    let begin = json!({ "cwd": cwd, "driver": "acp", "prompt": "touch a file" });
+    let id = scene.house.begin(begin).await;
+    let open = scene.question().await;
+    let own = scene.house.get(&format!("/api/v1/sessions/{id}")).await["agent_id"].clone();
+    let steps = json!([
+        ["load", { "cwd": cwd, "sessionId": own, "mcpServers": [] }],
+        ["list", { "cwd": cwd }],
+    ]);
+    let heard = scene.editor(&json!({ "steps": steps, "decide": "wait" })).heard().await;
+    assert_eq!(at(&heard, "asked").len(), 1, "{heard:#?}");
+    scene.answer(&open, "allow_once").await;
+    scene.session(|it| it["id"] == *id && it["status"] == "idle").await;
+    assert!(made(&scene).exists());
+    scene.close().await;
+}
+
 /// The words that an editor heard.
 fn said(heard: &[Value], kind: &str) -> String {
     let updates = at(heard, "update").into_iter().map(|it| &it["update"]);
