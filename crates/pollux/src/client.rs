@@ -16,6 +16,7 @@ use pollux_agent::session::{Command, Reply};
 use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::File;
@@ -144,6 +145,13 @@ impl Client {
         let lives = summary.driver.is_some() && summary.status != SessionStatus::Exited;
         let whole = summary.id == id || summary.agent_id.as_deref() == Some(id);
         (lives && whole).then_some(summary)
+    }
+
+    /// One event, whole: pages and frames cut long texts.
+    pub async fn event(&self, session: &str, seq: u64) -> anyhow::Result<String> {
+        let path = format!("/api/v1/sessions/{}/events/{seq}", escaped(session));
+        let event: Box<RawValue> = self.get(&path).await?;
+        Ok(event.get().to_owned())
     }
 
     /// Begins a session.

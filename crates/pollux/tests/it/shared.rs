@@ -307,6 +307,32 @@ async fn an_editor_that_leaves_a_joined_session_leaves_its_question_to_others() 
     scene.close().await;
 }
 
+/// Begins a session of the daemon with a prompt, and waits for what comes of it: the exit code, stdout and stderr.
+async fn begun(scene: &Scene, prompt: &str) -> (Option<i32>, String, String) {
+    let mut new = scene.program(&program());
+    let ran = new.args(["new", "--driver", "acp", prompt, "--wait"]).output();
+    let ran = tokio::time::timeout(LIMIT, ran).await.unwrap().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_turn_that_fails_hears_why_and_gets_another_exit_code() {
+    let scene = Scene::new("error-400").await;
+    let (code, _, told) = begun(&scene, "be refused").await;
+    assert!(code == Some(2) && told.contains("error: "), "{code:?} {told}");
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_long_answer_gets_all_of_it() {
+    let scene = Scene::new("very-long").await;
+    let (code, said, told) = begun(&scene, "talk for long").await;
+    assert_eq!((code, said.matches("liquor jugs").count()), (Some(0), 2000), "{told}");
+    assert!(said.trim_end().ends_with("The end of the long answer."));
+    scene.close().await;
+}
+
 /// The words that an editor heard.
 fn said(heard: &[Value], kind: &str) -> String {
     let updates = at(heard, "update").into_iter().map(|it| &it["update"]);

@@ -107,7 +107,7 @@ pub(super) async fn come_to_rest(live: &mut Live, teller: &mut Teller) -> anyhow
 }
 
 /// What a program that waits wants to know.
-pub(super) fn exit(rest: Rest) -> ExitCode {
+pub(in crate::cli) fn exit(rest: Rest) -> ExitCode {
     match rest {
         Rest::Done(StopReason::EndTurn) => ExitCode::SUCCESS,
         Rest::Done(StopReason::Cancelled) => ExitCode::from(130),
