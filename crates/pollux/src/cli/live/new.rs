@@ -32,7 +32,7 @@ const START: Duration = Duration::from_mins(1);
 #[command(
     after_help = "Examples:\n  id=$(pollux new --mode auto-edit)\n  pollux send $id \"now the tests\" --wait\n  \
     pollux attach $id\n  pollux new --driver acp \"fix the tests\" --wait\n\n\
-    Exit codes: 0 begun (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone."
+    Exit codes: 0 begun (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped."
 )]
 pub(crate) struct New {
     /// A prompt to begin with

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 /// `--literal` sends anything to the model as it is.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone."
+    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped."
 )]
 pub(crate) struct Send {
     /// The session: its id, the beginning of it, or `latest`
