@@ -94,3 +94,20 @@ fn a_prompt_that_is_refused_holds_up_none_of_those_behind_it() {
     let ends: Vec<&Value> = results.map(|result| &result["subtype"]).collect();
     assert_eq!(ends, ["success", "error_during_execution", "success"], "{}", stderr(&ran));
 }
+
+#[test]
+fn a_turn_in_whose_middle_the_program_is_ended_is_no_success() {
+    let Some(place) = Place::newest() else { return };
+    let line = format!(
+        "{} claude -p slow --output-format stream-json --include-partial-messages > told & run=$!; \
+         until grep -q text_delta told; do sleep 0.05; done; kill -TERM $run; wait $run",
+        program()
+    );
+    let mut command = place.rehearse("slow", "bash");
+    let ran = command.args(["-c", &line]).env("GEMINI_CLI_PATH", place.program()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+    let told = fs::read_to_string(place.work().join("told")).unwrap();
+    let last: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    assert_eq!(last["type"], "result", "{told}");
+    assert_eq!(last["subtype"], "error_during_execution", "{told}");
+}
