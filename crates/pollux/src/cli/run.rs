@@ -126,8 +126,7 @@ pub(super) fn mode(name: &str) -> Result<Mode, String> {
 }
 
 pub(super) fn run(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("could not start")?;
+    let runtime = super::session::runtime().context("could not start")?;
     let ended = runtime.block_on(drive(args, config));
     // Somebody who still reads from stdin does not hold up the end.
     runtime.shutdown_background();
@@ -189,8 +188,7 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
             _ => Ok(Ok((Via::Acp, None))),
         };
     }
-    let mut search = config.search.clone();
-    search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+    let search = config.search_for(args.agent_path.as_ref());
     let cache = config.cache.join("agents.json");
     let cli = match Cli::find(&search, Some(&cache)).await {
         Ok(cli) => cli,

@@ -126,9 +126,7 @@ impl Agents {
         let (cli, hub) = if args.agent_command.is_some() {
             (None, Hub::new(Arc::new(Plain)))
         } else {
-            let mut search = config.search.clone();
-            let named = args.agent_path.as_ref().map(|path| config.cwd.join(path));
-            search.named = named.or(search.named);
+            let search = config.search_for(args.agent_path.as_ref());
             let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
             (Some(cli), Hub::new(Arc::new(Quirks::default())))
         };

@@ -66,9 +66,7 @@ pub(super) async fn open(
     config: &Config,
     desk: &Desk,
 ) -> anyhow::Result<Result<Opened, Failure>> {
-    let mut search = config.search.clone();
-    let named = setup.agent_path.as_ref().map(|path| config.cwd.join(path));
-    search.named = named.or(search.named);
+    let search = config.search_for(setup.agent_path.as_ref());
     let cli = match Cli::find(&search, Some(&config.cache.join("agents.json"))).await {
         Ok(cli) => cli,
         Err(failure) => return Ok(Err(failure)),

@@ -164,8 +164,7 @@ impl New {
 
     async fn start(&self, config: &Config) -> anyhow::Result<Live> {
         let cwd = self.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
-        let mut search = config.search.clone();
-        search.named = self.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+        let search = config.search_for(self.agent_path.as_ref());
         let cache = config.cache.join("agents.json");
         let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
         let home = config.gemini.parent().unwrap_or(&config.gemini);
