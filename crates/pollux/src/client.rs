@@ -17,8 +17,10 @@ use pollux_agent::session::{Command, Reply};
 use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -33,6 +35,9 @@ const ANSWER: Duration = Duration::from_secs(20);
 
 /// A journal that is longer is put aside before the next daemon writes to it.
 const LONGEST_JOURNAL: u64 = 8 << 20;
+
+/// The code of the trouble that a daemon has ended while it was needed.
+pub const GONE: &str = "gone";
 
 /// The way to the daemon of this user.
 #[derive(Debug, Clone)]
@@ -151,6 +156,13 @@ impl Client {
         (lives && whole).then_some(summary)
     }
 
+    /// One event, whole: pages and frames cut long texts.
+    pub async fn event(&self, session: &str, seq: u64) -> anyhow::Result<String> {
+        let path = format!("/api/v1/sessions/{}/events/{seq}", escaped(session));
+        let event: Box<RawValue> = self.get(&path).await?;
+        Ok(event.get().to_owned())
+    }
+
     /// Begins a session.
     pub async fn begin(&self, begin: &Begin) -> anyhow::Result<Summary> {
         self.post("/api/v1/sessions", begin).await
@@ -194,7 +206,7 @@ impl Client {
     /// It has ended while it was needed.
     pub fn gone(&self) -> Trouble {
         let hint = format!("{}; the next command starts another", self.says_why());
-        Trouble::failed("gone", "the daemon is gone").hint(hint)
+        Trouble::failed(GONE, "the daemon is gone").hint(hint)
     }
 
     /// It holds the socket, and so no other can be started.
@@ -234,18 +246,25 @@ pub fn escaped(word: &str) -> String {
 
 /// Starts a daemon that outlives this program.
 fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
-    let place = Place::new(&config.data);
+    let journal = journal(&Place::new(&config.data)).with_context(|| {
+        let hint = format!("{} must be a directory that you may write to", config.data.display());
+        Trouble::failed("no_daemon", "the daemon could not be started").hint(hint)
+    })?;
+    let program = std::env::current_exe().context("where is this program?")?;
+    let mut command = serve(&program, arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
+    command.spawn().context("the daemon could not be started")
+}
+
+/// Where the daemon says what happens to it.
+fn journal(place: &Place) -> std::io::Result<File> {
     place.make()?;
     let path = place.journal();
     if std::fs::metadata(&path).is_ok_and(|journal| journal.len() > LONGEST_JOURNAL) {
         // The one before that goes. Where it cannot be, this one grows on.
         drop(std::fs::rename(&path, path.with_extension("log.old")));
     }
-    let journal = std::fs::File::options().create(true).append(true).open(path)?;
-    let program = std::env::current_exe().context("where is this program?")?;
-    let mut command = serve(&program, arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
-    command.spawn().context("the daemon could not be started")
+    File::options().create(true).append(true).open(path)
 }
 
 /// The daemon as it is started. It may be an agent that runs this program, and what bears the mark of an agent ends with it.

@@ -74,6 +74,13 @@ impl Config {
         })
     }
 
+    /// Where the agent is looked for; what a flag names comes first.
+    pub fn search_for(&self, named: Option<&PathBuf>) -> Search {
+        let mut search = self.search.clone();
+        search.named = named.map(|path| self.cwd.join(path)).or(search.named);
+        search
+    }
+
     /// Where profiles and skills are: the user's own, then CAO's.
     pub fn profiles(&self) -> Store {
         let own = self.settings.parent().map(std::path::Path::to_path_buf).unwrap_or_default();

@@ -109,6 +109,11 @@ async fn a_session_goes_on_in_a_terminal_and_no_later_start_deletes_it() {
     let (code, said, stderr) =
         pollux(&stage, &tmux, &["send", id.trim(), "hello again", "-w"]).await;
     assert_eq!((code, said.trim()), (Some(0), "Hello from the scripted model."), "{stderr}");
+    for more in [&["run", "hello"][..], &["new"]] {
+        let args = [more, &["--resume", id.trim()]].concat();
+        let (code, _, refused) = pollux(&stage, &tmux, &args).await;
+        assert!(code == Some(1) && refused.contains("an agent in a terminal has"), "{refused}");
+    }
     let (code, _, refused) =
         pollux(&stage, &tmux, &["mode", id.trim(), "yolo", "--minutes", "5"]).await;
     assert!(code == Some(1) && refused.contains("pollux serve"), "{refused}");

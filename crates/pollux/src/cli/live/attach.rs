@@ -1,8 +1,10 @@
 //! `pollux attach`: a person looks at the agent's own screen.
 
 use super::find;
+use crate::cli::complete::ids;
 use crate::config::Config;
 use anyhow::Context;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::terminal::{SESSION, Socket, give_back};
 use std::os::unix::process::CommandExt;
@@ -11,7 +13,8 @@ use std::process::ExitCode;
 /// Look at an agent's own screen, and type into it; Ctrl-b d leaves, and the agent goes on
 #[derive(Debug, clap::Args)]
 pub(crate) struct Attach {
-    /// The session's id, or the beginning of it
+    /// The session: its id, the beginning of it, or `latest` where a daemon runs
+    #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
 }
 
