@@ -89,13 +89,15 @@ describe("a device that is called", () => {
     });
   });
 
-  test("what cannot be seen whole on a notification cannot be allowed from it", async () => {
+  test.each([
+    ["a long command", `echo ${"x".repeat(200)}; rm -rf /`],
+    ["one with a sign that turns what is read", "ls \u202e/ fr- mr #"],
+  ])("what cannot be seen whole on a notification cannot be allowed from it: %s", async (_what, command) => {
     const here = await away((player) => {
       scene(player);
       const session = player.sessions.get("s1");
       const [open] = session?.summary.questions ?? [];
-      if (open?.question.meaning?.kind === "command")
-        open.question.meaning.command = `echo ${"x".repeat(200)}; rm -rf /`;
+      if (open?.question.meaning?.kind === "command") open.question.meaning.command = command;
     });
     const deliver = await carrier(here);
     await deliver(QUESTION);

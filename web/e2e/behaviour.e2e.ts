@@ -279,6 +279,18 @@ describe("questions", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
+  test("a sign that turns what is read is named in what will run", async () => {
+    it = await stage(browser, (player) => {
+      scene(player);
+      const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+      if (open?.question.meaning?.kind === "command") open.question.meaning.command = "ls \u202e/ fr- mr #";
+    });
+    const { page, address } = it;
+    await page.goto(address);
+    await page.locator(".will-run mark", { hasText: "⟨U+202E⟩" }).waitFor();
+    expect(await page.locator(".will-run").innerText()).not.toContain("\u202e");
+  });
+
   test("a denial can say why", async () => {
     it = await stage(browser, scene);
     const { page, player, address } = it;

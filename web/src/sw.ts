@@ -75,6 +75,8 @@ type Options = NotificationOptions & { actions?: { action: string; title: string
 
 /** A text that is longer is not seen whole on a notification: then there is no button that allows it. */
 const LONGEST_SHOWN = 120;
+/** Nor is one with these: ends of lines, signs that nobody sees, signs that turn what is read. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 worker.addEventListener("push", (event) => {
   event.waitUntil(called(event.data?.json() as Call));
@@ -131,7 +133,7 @@ async function askedIn(
   const { question, shown } = one;
   const text = question.meaning?.kind === "command" ? question.meaning.command : question.text;
   const choice = (effect: Effect) => question.options.find((option) => option.effect === effect)?.id;
-  const seen = question.kind === "command" && text.length <= LONGEST_SHOWN && !text.includes("\n");
+  const seen = question.kind === "command" && text.length <= LONGEST_SHOWN && !UNSEEN.test(text);
   const allow = seen ? choice("allow_once") : undefined;
   const deny = choice("reject_once");
   return {

@@ -8,7 +8,7 @@ import { say, send, state } from "../app";
 import { diffSource } from "../session/card";
 import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
-import { mark } from "../state/risk";
+import { bare, mark } from "../state/risk";
 import { base, questionOf } from "../state/words";
 import { Store, useStore } from "../store";
 import { Badge, Icon } from "../ui/icon";
@@ -172,8 +172,8 @@ function Shown({ open }: { open: OpenQuestion }) {
     return (
       <>
         <DiffOf source={source} />
-        {meaning?.kind === "mutation" && <p class="mono object-line">{meaning.path}</p>}
-        <p class="hint">{question.text}</p>
+        {meaning?.kind === "mutation" && <p class="mono object-line">{bare(meaning.path)}</p>}
+        <p class="hint">{bare(question.text)}</p>
       </>
     );
   }
@@ -181,15 +181,17 @@ function Shown({ open }: { open: OpenQuestion }) {
     return (
       <>
         <pre class="will-run">
-          {mark(meaning.command).map(({ text, risky }) => (risky ? <mark>{words(text)}</mark> : words(text)))}
+          {mark(bare(meaning.command)).map(({ text, risky }) =>
+            risky ? <mark>{words(text)}</mark> : words(text),
+          )}
         </pre>
-        {question.text !== meaning.command && <p class="hint">{question.text}</p>}
+        {question.text !== meaning.command && <p class="hint">{bare(question.text)}</p>}
       </>
     );
   }
   return (
     <div class="question-text">
-      {meaning?.kind === "card" && <p class="mono object-line">{meaning.title}</p>}
+      {meaning?.kind === "card" && <p class="mono object-line">{bare(meaning.title)}</p>}
       <Markdown text={question.text} />
       {question.tool && <p class="hint">Tool: {question.tool}</p>}
     </div>
