@@ -27,7 +27,13 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
   useEffect(() => connection.subscribe(id), [id]);
   const seq = Math.max(session?.seq ?? 0, opened?.seq ?? 0);
   useEffect(() => {
-    if (document.visibilityState === "visible") dispatch({ type: "seen", sessionId: id, seq });
+    const look = () => {
+      if (document.visibilityState === "visible") dispatch({ type: "seen", sessionId: id, seq });
+    };
+    look();
+    // What came while nobody looked is seen when somebody looks again.
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
   }, [id, seq]);
   if (!session) {
     return (
