@@ -11,6 +11,7 @@ import { Transcript } from "../session/transcript";
 import { UsageButton } from "../session/usage";
 import { placeOf } from "../state/words";
 import { useStore } from "../store";
+import { copied } from "../ui/copy";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
@@ -127,11 +128,7 @@ function Menu({ session, onShare, onClose }: MenuProps) {
   );
   const ended = session.status === "exited" || !session.driver;
   const copy = async () => {
-    const copied = navigator.clipboard.writeText(session.agent_id ?? session.id).then(
-      () => true,
-      () => false,
-    );
-    say((await copied) ? "Copied" : "This browser does not let the page copy");
+    if (await copied(session.agent_id ?? session.id)) say("Copied");
     onClose();
   };
   return (
