@@ -215,6 +215,22 @@ describe.each([
   });
 });
 
+test("talk and terminal are chosen by arrow keys", async () => {
+  const terminal = (player: Player) =>
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+  it = await stage(browser, terminal, DESK);
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Talk" }).focus();
+  await page.keyboard.press("ArrowRight");
+  const at = page.getByRole("tab", { name: "Terminal", selected: true });
+  await at.waitFor();
+  expect(await at.evaluate((tab) => tab === document.activeElement)).toBe(true);
+  expect(await page.getByRole("tab", { name: "Talk" }).getAttribute("tabindex")).toBe("-1");
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("tab", { name: "Talk", selected: true }).waitFor();
+});
+
 test("a wide terminal on a phone: letters that can be read, the cursor in view, the whole width when it is asked for", async () => {
   const rows = Array.from({ length: 40 }, (_, row) => ({
     row,

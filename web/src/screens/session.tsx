@@ -1,7 +1,7 @@
 // One session: its head, its transcript, its composer.
 
 import { ChevronLeft, CircleStop, Copy, Ellipsis, Play, Share2 } from "lucide";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, dispatch, say, send, state } from "../app";
 import { go, hrefOf } from "../route";
@@ -66,17 +66,37 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
 type Shown = "talk" | "screen";
 const SHOWN: Readonly<Record<Shown, string>> = { talk: "Talk", screen: "Terminal" };
 
+const NAMES = Object.keys(SHOWN) as Shown[];
+
+/** Which tab a key leads to, from the one that is shown. The last one comes before the first. */
+function led(key: string, from: number): Shown | undefined {
+  if (key === "ArrowRight") return NAMES[(from + 1) % NAMES.length];
+  if (key === "ArrowLeft") return NAMES.at(from - 1);
+  return key === "Home" ? NAMES[0] : key === "End" ? NAMES.at(-1) : undefined;
+}
+
 /** A session in a terminal is a talk, and a screen at the desk. */
 function Tabs({ shown, onShow }: { shown: Shown; onShow: (shown: Shown) => void }) {
+  const list = useRef<HTMLDivElement>(null);
+  const steer = (event: KeyboardEvent) => {
+    const to = led(event.key, NAMES.indexOf(shown));
+    if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    onShow(to);
+    list.current?.querySelectorAll("button")[NAMES.indexOf(to)]?.focus();
+  };
   return (
-    <div class="tabs" role="tablist" aria-label="What is shown">
-      {(Object.keys(SHOWN) as Shown[]).map((name) => (
+    <div ref={list} class="tabs" role="tablist" aria-label="What is shown">
+      {NAMES.map((name) => (
         <button
           key={name}
           type="button"
           role="tab"
           aria-selected={shown === name}
+          // The keyboard comes to the one that is shown; arrows lead to the others.
+          tabIndex={shown === name ? 0 : -1}
           onClick={() => onShow(name)}
+          onKeyDown={steer}
         >
           {SHOWN[name]}
         </button>
