@@ -106,6 +106,31 @@ describe("a new session", () => {
     await until("it was begun", () => player.posted.some(({ path }) => path === "/api/v1/sessions"));
     expect(player.posted.at(-1)?.body).toMatchObject({ cwd: "/home/ada/shop/web" });
   });
+
+  test("begins in the folder that was offered first, whatever happens in another one meanwhile", async () => {
+    it = await stage(browser, quiet, DESK);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/new`);
+    await page.locator(".place:has(:checked)").getByText("/home/ada/shop").waitFor();
+    await page.locator(".row", { hasText: "A talk" }).waitFor();
+    player.add(summary("s2", { title: "Elsewhere", cwd: "/home/ada/atlas" }));
+    player.change("s2", { updated_at: new Date(Date.now() + 60_000).toISOString() });
+    await page.locator(".row", { hasText: "Elsewhere" }).waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await until("it was begun", () => player.posted.some(({ path }) => path === "/api/v1/sessions"));
+    expect(player.posted.at(-1)?.body).toMatchObject({ cwd: "/home/ada/shop" });
+  });
+
+  test("an old one is resumed in its own folder, also where the page was loaded for it", async () => {
+    it = await stage(browser, (player) => {
+      quiet(player);
+      const old = { title: "Notes", cwd: "/home/ada/notes", status: "exited" as const };
+      player.add(summary("s2", { ...old, updated_at: "2026-01-05T10:00:00Z" }));
+    });
+    const { page, address } = it;
+    await page.goto(`${address}/#/new/s2`);
+    await page.locator(".place:has(:checked)").getByText("/home/ada/notes").waitFor();
+  });
 });
 
 describe("pairing", () => {
