@@ -91,6 +91,18 @@ describe("what is being written", () => {
   });
 });
 
+test("a picture that the browser cannot read is said to be one, and holds up no prompt", async () => {
+  it = await stage(browser, quiet);
+  const { page, player, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  const odd = { name: "photo.heic", mimeType: "image/heic", buffer: Buffer.from("no picture") };
+  await page.getByLabel("Add a picture").setInputFiles(odd);
+  await page.getByText("This picture cannot be read here").waitFor();
+  await page.getByRole("textbox", { name: "Prompt" }).fill("Without it, then");
+  await page.getByRole("button", { name: "Send" }).click();
+  await until("it was sent", () => commands(player).length === 1);
+});
+
 describe("a new session", () => {
   test("folders below an allowed one can be looked through", async () => {
     it = await stage(browser, quiet);
