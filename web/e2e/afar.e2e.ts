@@ -194,6 +194,8 @@ describe("a shared session", () => {
     expect(player.posted.at(-1)).toEqual({ path: "/api/v1/sessions/s2/share", body: { hours: 1 } });
     await page.getByRole("button", { name: "Take all links back" }).click();
     await page.getByText("All links to this session are taken back").waitFor();
+    const over = () => page.locator(".toasts").evaluate((toasts) => toasts.matches(":popover-open"));
+    await until("it stands over the sheet", over);
   });
 
   test("whoever has the link reads it and is offered nothing else, and asks the daemon for nothing else", async () => {
