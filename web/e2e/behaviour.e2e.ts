@@ -296,7 +296,9 @@ describe("questions", () => {
     const { page, player, address } = it;
     await page.goto(address);
     await page.getByRole("button", { name: "Deny and say why" }).click();
-    await page.getByLabel("Why not").fill("Open a pull request instead");
+    const why = page.getByLabel("Why not");
+    await until("it has the keyboard", () => why.evaluate((field) => field === document.activeElement));
+    await why.fill("Open a pull request instead");
     await page.getByRole("button", { name: "Deny and send" }).click();
     await until("the answer was sent", () => commands(player).length === 1);
     expect(commands(player)[0]?.command).toMatchObject({

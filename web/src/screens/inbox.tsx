@@ -201,7 +201,7 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
           {session.mode === "yolo" && <span class="chip tone-yolo">Yolo</span>}
           {session.queue.length > 0 && <span class="chip">{session.queue.length} queued</span>}
           {unread > 0 && (
-            <span class="unread" role="img" aria-label="Unread">
+            <span class="unread" role="img" aria-label={`${unread} unread`}>
               {unread > 99 ? "99+" : unread}
             </span>
           )}

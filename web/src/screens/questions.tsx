@@ -11,6 +11,7 @@ import type { Sent } from "../state/model";
 import { bare, mark } from "../state/risk";
 import { base, questionOf } from "../state/words";
 import { Store, useStore } from "../store";
+import { focused } from "../ui/focus";
 import { Badge, Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
 import { Sheet } from "../ui/sheet";
@@ -274,6 +275,7 @@ function Why(props: { why: string; onWhy: (why: string) => void; onBack: () => v
   return (
     <div class="answers">
       <textarea
+        ref={focused}
         class="why"
         rows={3}
         dir="auto"

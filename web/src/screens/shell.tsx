@@ -68,7 +68,8 @@ export function Trouble() {
           : link.phase === "replay"
             ? "Catching up"
             : "Reconnecting"}
-        {waits !== undefined && waits > 1 ? `, next try in ${waits}s` : ""}
+        {/* It is said once that there is trouble, and not each second how long it takes. */}
+        {waits !== undefined && waits > 1 && <span aria-hidden="true">{`, next try in ${waits}s`}</span>}
       </span>
       {offline && (
         <button type="button" class="plain small" onClick={() => connection.tell({ type: "retry" })}>
