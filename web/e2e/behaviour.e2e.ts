@@ -458,6 +458,23 @@ describe("composer", () => {
     expect(commands(player).at(-1)?.command).toEqual({ type: "prompt", text: "third" });
   });
 
+  test("without a connection nothing is stopped, and what was written stays where it is", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    player.change("s1", { status: "working" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await field.fill("and then this");
+    await page.getByRole("button", { name: "Stop and send" }).click();
+    await page.getByText("Not connected: it stays here").waitFor();
+    expect(await field.inputValue()).toBe("and then this");
+    expect(commands(player)).toEqual([]);
+  });
+
   /** What is left free at the sides, in pixels. */
   const EDGE = 10;
 
