@@ -221,6 +221,20 @@ describe("what happened while nobody looked", () => {
     expect(told && inWords(told)).toBe("1 turn, edited cart.ts and 1 more, 1 command, 1 question answered");
   });
 
+  test("the last words are without the signs of markdown, and names are whole", () => {
+    const said = (content: string) =>
+      digest(
+        numbered({
+          type: "message_recorded",
+          source: "session_file",
+          changed: false,
+          message: { id: "m", role: "assistant", content, timestamp: 0, tool: "gemini" },
+        }),
+      )?.said;
+    expect(said("> `cart_total` is _right_ **now**")).toBe("cart_total is right now");
+    expect(said("# Pipes: ls | wc")).toBe("Pipes: ls | wc");
+  });
+
   test("where nothing happened nothing is told", () => {
     expect(digest([])).toBeUndefined();
     expect(digest(numbered({ type: "notice", source: "acp", level: "warning", text: "x" }))).toBeUndefined();
