@@ -245,6 +245,11 @@ describe.each([
         .evaluate((span) => getComputedStyle(span).color);
     expect(await colour("GEMINI")).toBe("rgb(66, 133, 244)");
     expect(await rows.locator("> div").count()).toBe(24);
+    // Whoever has no mouse comes out of it again.
+    await page.locator(".xterm-helper-textarea").focus();
+    await page.keyboard.press("F6");
+    await page.keyboard.press("Tab");
+    expect(await page.locator(".xterm-helper-textarea:focus").count()).toBe(0);
     await page.getByRole("tab", { name: "Talk" }).click();
     await until("it is watched no more", () =>
       player.heard.some((frame) => (frame as { on?: boolean }).on === false),
