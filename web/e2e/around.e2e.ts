@@ -257,6 +257,23 @@ describe.each([
   });
 });
 
+test("of very many sessions a hundred are drawn, and more when they are asked for", async () => {
+  it = await stage(browser, (player) => {
+    for (let n = 0; n < 250; n += 1) {
+      const updated_at = new Date(Date.now() - n * 60_000).toISOString();
+      player.add(summary(`s${n}`, { title: `Session number ${n}`, updated_at }));
+    }
+  });
+  const { page, address } = it;
+  await page.goto(address);
+  const rows = page.locator(".group .row");
+  await rows.first().getByText("Session number 0").waitFor();
+  expect(await rows.count()).toBe(100);
+  await page.getByRole("button", { name: "Show 100 more" }).click();
+  await page.getByRole("button", { name: "Show 50 more" }).click();
+  await until("all are there", async () => (await rows.count()) === 250);
+});
+
 test("talk and terminal are chosen by arrow keys", async () => {
   const terminal = (player: Player) =>
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());

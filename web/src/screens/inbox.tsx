@@ -144,9 +144,13 @@ function SearchBox({ words, onWords }: { words: string; onWords: (words: string)
   );
 }
 
+/** So many sessions of a group are drawn; more of them on demand. A machine may have thousands. */
+const MOST = 100;
+
 type GroupProps = { title: string; sessions: readonly Summary[]; current: string | undefined };
 
 function Group({ title, sessions, current }: GroupProps) {
+  const [most, setMost] = useState(MOST);
   if (sessions.length === 0) return null;
   return (
     <section class="group">
@@ -154,12 +158,17 @@ function Group({ title, sessions, current }: GroupProps) {
         {title} <span class="number">{sessions.length}</span>
       </h2>
       <ul>
-        {sessions.map((session) => (
+        {sessions.slice(0, most).map((session) => (
           <li key={session.id}>
             <SessionRow session={session} current={session.id === current} />
           </li>
         ))}
       </ul>
+      {sessions.length > most && (
+        <button type="button" class="button ghost big" onClick={() => setMost(most + MOST)}>
+          Show {Math.min(MOST, sessions.length - most)} more
+        </button>
+      )}
     </section>
   );
 }
