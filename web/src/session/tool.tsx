@@ -4,6 +4,7 @@ import type { FunctionComponent } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { Summary } from "../api/types";
+import { unturned } from "../state/risk";
 import type { Tool } from "../state/rows";
 import { objectOf, record, verbOf } from "../state/tools";
 import { bytes, took, within } from "../state/words";
@@ -16,7 +17,7 @@ import { useTail, useWhole } from "./whole";
 type View = FunctionComponent<{ text: string; numbered?: boolean }>;
 
 /** A diff as the text that it is: its view may not be there to be loaded, offline or after an update of the daemon. */
-const Plain: View = ({ text }) => <pre class="output">{text}</pre>;
+const Plain: View = ({ text }) => <pre class="output">{unturned(text)}</pre>;
 const load = () => import("../ui/diff").catch(() => undefined);
 
 const Diff = lazy(async (): Promise<{ default: View }> => ({ default: (await load())?.default ?? Plain }));

@@ -15,7 +15,7 @@ export default function Diff({ text, numbered = true }: { text: string; numbered
   const known = parse(text);
   const files = known ?? parse(framed(text));
   const wrap = useStore(settings, (chosen) => chosen.wrap);
-  if (!files) return <pre class="output">{text}</pre>;
+  if (!files) return <pre class="output">{unturned(text)}</pre>;
   return (
     <div class={`diff${wrap ? " wrap" : ""}${known && numbered ? "" : " no-numbers"}`}>
       <div class="diff-files">
