@@ -188,6 +188,19 @@ test("a call that no message tells of stays where it was made, also when the nex
   ]);
 });
 
+test("a turn that failed says why, and what to do", () => {
+  const error = { code: "rate_limited", message: "Too many requests", hint: "wait a minute", retryable: true };
+  const ended: Event = {
+    type: "turn_ended",
+    source: "acp",
+    stop_reason: "error",
+    error: { phase: "request", ...error },
+  };
+  const state = play([snapshot(), events([numbered(1, ended)])]);
+  expect(told(state)).toEqual(["note: notice Too many requests"]);
+  expect(at(state).notes).toMatchObject([{ level: "error", hint: "wait a minute" }]);
+});
+
 describe("numbers", () => {
   test("an event that is missing tears the session, and nothing after it is believed", () => {
     const all = recorded("chain");
