@@ -128,7 +128,8 @@ function QuestionSheet({
     >
       {place && <Steps place={place} />}
       <p class="question-from">
-        <b>{session.title ?? "Untitled"}</b> in <span class="mono">{session.cwd ?? "an unknown folder"}</span>
+        <b dir="auto">{session.title ?? "Untitled"}</b> in{" "}
+        <span class="mono">{bare(session.cwd ?? "an unknown folder")}</span>
       </p>
       <Shown open={open} />
     </Sheet>
