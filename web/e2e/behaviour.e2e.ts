@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { ClientFrame, Event } from "../src/api/types";
+import type { Block, ClientFrame, Event } from "../src/api/types";
 import { answerable, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
@@ -190,6 +190,19 @@ describe("streaming", () => {
       return page.getByText("The beginning").isVisible();
     });
   });
+});
+
+test("older messages come by themselves where those that are there are not to be seen", async () => {
+  it = await stage(browser, (player) => {
+    const said = Array.from({ length: 40 }, (_, n) => text("user", `message number ${n}`));
+    const context = (): Block[] => [{ type: "text", text: "context" }];
+    const unseen = Array.from({ length: 60 }, () => message("user", context(), { meta: true }));
+    const seq = unseen.at(-1)?.seq ?? 0;
+    player.add(summary("s1", { title: "Mostly unseen", messages: 100, seq }), [...said, ...unseen]);
+  });
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByText("message number 39").waitFor();
 });
 
 describe("long texts", () => {
