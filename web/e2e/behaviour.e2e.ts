@@ -700,6 +700,23 @@ describe("away", () => {
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
   });
 
+  test("behind a proxy that has lost the daemon the app opens all the same", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await page.reload();
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    await page.getByText("General greetings").waitFor();
+    await until("the phone kept it", () => keeps(page, "General greetings"));
+    player.lost = true;
+    player.cut();
+    await page.reload();
+    await page.getByText("General greetings").waitFor();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+  });
+
   test("a device that is no longer let in comes to the door, and keeps nothing of what it was shown", async () => {
     it = await stage(browser, quiet);
     const { page, player, address } = it;

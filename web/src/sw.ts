@@ -55,7 +55,9 @@ async function page(event: FetchEvent): Promise<Response> {
   event.waitUntil(renewed.catch(() => undefined));
   if (!kept) return fresh;
   const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept.clone()), PATIENCE));
-  return Promise.race([fresh.catch(() => kept.clone()), late]);
+  // A proxy that has lost the daemon answers too.
+  const here = fresh.then((answer) => (answer.status < 500 ? answer : kept.clone()));
+  return Promise.race([here.catch(() => kept.clone()), late]);
 }
 
 /** Names of files change with what is in them: what is kept is right. */
