@@ -189,7 +189,12 @@ test("a call that no message tells of stays where it was made, also when the nex
 });
 
 test("a turn that failed says why, and what to do", () => {
-  const error = { code: "rate_limited", message: "Too many requests", hint: "wait a minute", retryable: true };
+  const error = {
+    code: "rate_limited",
+    message: "Too many requests",
+    hint: "wait a minute",
+    retryable: true,
+  };
   const ended: Event = {
     type: "turn_ended",
     source: "acp",
