@@ -39,7 +39,7 @@ fn main() {
         // In CI a program without its app is a failure; elsewhere it is better than none.
         let level = if env::var_os("CI").is_some() { "error" } else { "warning" };
         println!("cargo::{level}=the web app is not part of this build: {why}");
-        println!("cargo::{level}=hint: install Node 20 or newer with npm, then build again");
+        println!("cargo::{level}=hint: install Node 20.19 or newer with npm, then build again");
         // Tried again at the next build.
         println!("cargo::rerun-if-changed={}", place.out.join("never").display());
     }
@@ -157,8 +157,8 @@ fn run(command: &mut Command, what: &str) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&ran.stderr);
-    let last: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(3).collect();
-    Err(format!("`{what}` failed: {}", last.join(" / ")))
+    let first: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(3).collect();
+    Err(format!("`{what}` failed: {}", first.join(" / ")))
 }
 
 fn copy_all(from: &Path, to: &Path) -> io::Result<()> {

@@ -89,13 +89,15 @@ describe("a device that is called", () => {
     });
   });
 
-  test("what cannot be seen whole on a notification cannot be allowed from it", async () => {
+  test.each([
+    ["a long command", `echo ${"x".repeat(200)}; rm -rf /`],
+    ["one with a sign that turns what is read", "ls \u202e/ fr- mr #"],
+  ])("what cannot be seen whole on a notification cannot be allowed from it: %s", async (_what, command) => {
     const here = await away((player) => {
       scene(player);
       const session = player.sessions.get("s1");
       const [open] = session?.summary.questions ?? [];
-      if (open?.question.meaning?.kind === "command")
-        open.question.meaning.command = `echo ${"x".repeat(200)}; rm -rf /`;
+      if (open?.question.meaning?.kind === "command") open.question.meaning.command = command;
     });
     const deliver = await carrier(here);
     await deliver(QUESTION);
@@ -192,6 +194,8 @@ describe("a shared session", () => {
     expect(player.posted.at(-1)).toEqual({ path: "/api/v1/sessions/s2/share", body: { hours: 1 } });
     await page.getByRole("button", { name: "Take all links back" }).click();
     await page.getByText("All links to this session are taken back").waitFor();
+    const over = () => page.locator(".toasts").evaluate((toasts) => toasts.matches(":popover-open"));
+    await until("it stands over the sheet", over);
   });
 
   test("whoever has the link reads it and is offered nothing else, and asks the daemon for nothing else", async () => {

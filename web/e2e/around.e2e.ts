@@ -91,6 +91,18 @@ describe("what is being written", () => {
   });
 });
 
+test("a picture that the browser cannot read is said to be one, and holds up no prompt", async () => {
+  it = await stage(browser, quiet);
+  const { page, player, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  const odd = { name: "photo.heic", mimeType: "image/heic", buffer: Buffer.from("no picture") };
+  await page.getByLabel("Add a picture").setInputFiles(odd);
+  await page.getByText("This picture cannot be read here").waitFor();
+  await page.getByRole("textbox", { name: "Prompt" }).fill("Without it, then");
+  await page.getByRole("button", { name: "Send" }).click();
+  await until("it was sent", () => commands(player).length === 1);
+});
+
 describe("a new session", () => {
   test("folders below an allowed one can be looked through", async () => {
     it = await stage(browser, quiet);
@@ -105,6 +117,31 @@ describe("a new session", () => {
     await page.getByRole("button", { name: "Start" }).click();
     await until("it was begun", () => player.posted.some(({ path }) => path === "/api/v1/sessions"));
     expect(player.posted.at(-1)?.body).toMatchObject({ cwd: "/home/ada/shop/web" });
+  });
+
+  test("begins in the folder that was offered first, whatever happens in another one meanwhile", async () => {
+    it = await stage(browser, quiet, DESK);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/new`);
+    await page.locator(".place:has(:checked)").getByText("/home/ada/shop").waitFor();
+    await page.locator(".row", { hasText: "A talk" }).waitFor();
+    player.add(summary("s2", { title: "Elsewhere", cwd: "/home/ada/atlas" }));
+    player.change("s2", { updated_at: new Date(Date.now() + 60_000).toISOString() });
+    await page.locator(".row", { hasText: "Elsewhere" }).waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await until("it was begun", () => player.posted.some(({ path }) => path === "/api/v1/sessions"));
+    expect(player.posted.at(-1)?.body).toMatchObject({ cwd: "/home/ada/shop" });
+  });
+
+  test("an old one is resumed in its own folder, also where the page was loaded for it", async () => {
+    it = await stage(browser, (player) => {
+      quiet(player);
+      const old = { title: "Notes", cwd: "/home/ada/notes", status: "exited" as const };
+      player.add(summary("s2", { ...old, updated_at: "2026-01-05T10:00:00Z" }));
+    });
+    const { page, address } = it;
+    await page.goto(`${address}/#/new/s2`);
+    await page.locator(".place:has(:checked)").getByText("/home/ada/notes").waitFor();
   });
 });
 
@@ -138,6 +175,7 @@ describe.each([
     session_id: "s1",
     whole: true,
     columns: 80,
+    fitted: false,
     rows: 24,
     cursor: [4, 4],
     title: "Gemini - shop",
@@ -208,11 +246,49 @@ describe.each([
         .evaluate((span) => getComputedStyle(span).color);
     expect(await colour("GEMINI")).toBe("rgb(66, 133, 244)");
     expect(await rows.locator("> div").count()).toBe(24);
+    // Whoever has no mouse comes out of it again.
+    await page.locator(".xterm-helper-textarea").focus();
+    await page.keyboard.press("F6");
+    await page.keyboard.press("Tab");
+    expect(await page.locator(".xterm-helper-textarea:focus").count()).toBe(0);
     await page.getByRole("tab", { name: "Talk" }).click();
     await until("it is watched no more", () =>
       player.heard.some((frame) => (frame as { on?: boolean }).on === false),
     );
   });
+});
+
+test("of very many sessions a hundred are drawn, and more when they are asked for", async () => {
+  it = await stage(browser, (player) => {
+    for (let n = 0; n < 250; n += 1) {
+      const updated_at = new Date(Date.now() - n * 60_000).toISOString();
+      player.add(summary(`s${n}`, { title: `Session number ${n}`, updated_at }));
+    }
+  });
+  const { page, address } = it;
+  await page.goto(address);
+  const rows = page.locator(".group .row");
+  await rows.first().getByText("Session number 0").waitFor();
+  expect(await rows.count()).toBe(100);
+  await page.getByRole("button", { name: "Show 100 more" }).click();
+  await page.getByRole("button", { name: "Show 50 more" }).click();
+  await until("all are there", async () => (await rows.count()) === 250);
+});
+
+test("talk and terminal are chosen by arrow keys", async () => {
+  const terminal = (player: Player) =>
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+  it = await stage(browser, terminal, DESK);
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Talk" }).focus();
+  await page.keyboard.press("ArrowRight");
+  const at = page.getByRole("tab", { name: "Terminal", selected: true });
+  await at.waitFor();
+  expect(await at.evaluate((tab) => tab === document.activeElement)).toBe(true);
+  expect(await page.getByRole("tab", { name: "Talk" }).getAttribute("tabindex")).toBe("-1");
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("tab", { name: "Talk", selected: true }).waitFor();
 });
 
 test("a wide terminal on a phone: letters that can be read, the cursor in view, the whole width when it is asked for", async () => {
@@ -224,6 +300,7 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
     session_id: "s1",
     whole,
     columns: 120,
+    fitted: false,
     rows: 40,
     cursor,
     title: "Gemini - shop",
@@ -277,5 +354,20 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
   await page.getByRole("tab", { name: "Terminal" }).click();
   await page.getByRole("button", { name: "Show larger letters" }).click();
   await until("letters can be read again", async () => (await letters()) === 10);
-  expect(player.heard.filter((frame) => frame.type === "command")).toEqual([]);
+  const commands = () =>
+    player.heard.flatMap((frame) => (frame.type === "command" ? [frame.command as { type: string }] : []));
+  expect(commands()).toEqual([]);
+  await page.getByRole("button", { name: "Make the window fit this screen" }).click();
+  await until("it was asked for", () => commands().some(({ type }) => type === "fit"));
+  const { columns } = commands()[0] as { type: string; columns: number };
+  expect(columns).toBeGreaterThan(40);
+  expect(columns).toBeLessThan(70);
+  player.show({ ...picture([2, 4]), columns, fitted: true });
+  await page.getByRole("button", { name: "Give the window its size back" }).waitFor();
+  await until("its letters can be read with ease", async () => (await letters()) > 10);
+  await until("it fits", async () => !(await place()).wide);
+  await shot(page, "phone-light-screen-fitted");
+  // Whoever leaves gives it back.
+  await page.getByRole("tab", { name: "Talk" }).click();
+  await until("it was given back", () => commands().at(-1)?.type === "give_back");
 });

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { ClientFrame, Event } from "../src/api/types";
+import type { Block, ClientFrame, Event } from "../src/api/types";
 import { answerable, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
@@ -192,6 +192,19 @@ describe("streaming", () => {
   });
 });
 
+test("older messages come by themselves where those that are there are not to be seen", async () => {
+  it = await stage(browser, (player) => {
+    const said = Array.from({ length: 40 }, (_, n) => text("user", `message number ${n}`));
+    const context = (): Block[] => [{ type: "text", text: "context" }];
+    const unseen = Array.from({ length: 60 }, () => message("user", context(), { meta: true }));
+    const seq = unseen.at(-1)?.seq ?? 0;
+    player.add(summary("s1", { title: "Mostly unseen", messages: 100, seq }), [...said, ...unseen]);
+  });
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByText("message number 39").waitFor();
+});
+
 describe("long texts", () => {
   const output = Array.from({ length: 30_000 }, (_, n) => `line ${n}`).join("\n");
   const answer = `The answer begins.\n\n${"Many words. ".repeat(2000)}\n\nThe answer ends.`;
@@ -279,12 +292,26 @@ describe("questions", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
+  test("a sign that turns what is read is named in what will run", async () => {
+    it = await stage(browser, (player) => {
+      scene(player);
+      const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+      if (open?.question.meaning?.kind === "command") open.question.meaning.command = "ls \u202e/ fr- mr #";
+    });
+    const { page, address } = it;
+    await page.goto(address);
+    await page.locator(".will-run mark", { hasText: "⟨U+202E⟩" }).waitFor();
+    expect(await page.locator(".will-run").innerText()).not.toContain("\u202e");
+  });
+
   test("a denial can say why", async () => {
     it = await stage(browser, scene);
     const { page, player, address } = it;
     await page.goto(address);
     await page.getByRole("button", { name: "Deny and say why" }).click();
-    await page.getByLabel("Why not").fill("Open a pull request instead");
+    const why = page.getByLabel("Why not");
+    await until("it has the keyboard", () => why.evaluate((field) => field === document.activeElement));
+    await why.fill("Open a pull request instead");
     await page.getByRole("button", { name: "Deny and send" }).click();
     await until("the answer was sent", () => commands(player).length === 1);
     expect(commands(player)[0]?.command).toMatchObject({
@@ -442,6 +469,23 @@ describe("composer", () => {
     player.change("s1", { status: "idle", queue: [] });
     await until("the third was sent", () => commands(player).at(-1)?.command.type === "prompt");
     expect(commands(player).at(-1)?.command).toEqual({ type: "prompt", text: "third" });
+  });
+
+  test("without a connection nothing is stopped, and what was written stays where it is", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    player.change("s1", { status: "working" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("button", { name: "Stop the turn" }).waitFor();
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await field.fill("and then this");
+    await page.getByRole("button", { name: "Stop and send" }).click();
+    await page.getByText("Not connected: it stays here").waitFor();
+    expect(await field.inputValue()).toBe("and then this");
+    expect(commands(player)).toEqual([]);
   });
 
   /** What is left free at the sides, in pixels. */
@@ -650,6 +694,23 @@ describe("away", () => {
     await until("files of the version before are gone", async () => !(await before()));
     await until("the phone kept it", () => keeps(page, "General greetings"));
     await context.setOffline(true);
+    player.cut();
+    await page.reload();
+    await page.getByText("General greetings").waitFor();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+  });
+
+  test("behind a proxy that has lost the daemon the app opens all the same", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await page.reload();
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    await page.getByText("General greetings").waitFor();
+    await until("the phone kept it", () => keeps(page, "General greetings"));
+    player.lost = true;
     player.cut();
     await page.reload();
     await page.getByText("General greetings").waitFor();

@@ -50,6 +50,8 @@ export class Player {
   onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
   onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
+  /** True where a proxy in front of the daemon cannot reach it. */
+  lost = false;
   /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
   readonly whole = new Map<string, string>();
   /** What the daemon says that it can do. */
@@ -68,8 +70,8 @@ export class Player {
     this.#server = createServer((request, response) => this.#http(request, response));
     const wss = new WebSocketServer({ noServer: true });
     this.#server.on("upgrade", (request, socket, head) => {
-      if (this.refuses) {
-        socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n");
+      if (this.refuses || this.lost) {
+        socket.end(`HTTP/1.1 ${this.lost ? "502 Bad Gateway" : "401 Unauthorized"}\r\n\r\n`);
         return;
       }
       wss.handleUpgrade(request, socket, head, (ws) => this.#greet(ws));
@@ -225,6 +227,11 @@ export class Player {
     const url = new URL(request.url ?? "/", "http://localhost");
     response.setHeader("content-security-policy", CSP);
     response.setHeader("x-content-type-options", "nosniff");
+    if (this.lost) {
+      response.statusCode = 502;
+      response.end("Bad Gateway");
+      return;
+    }
     if (url.pathname.startsWith("/api/v1/")) {
       let body = "";
       request.on("data", (piece) => {

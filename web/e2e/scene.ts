@@ -163,6 +163,7 @@ export function screen(more: Partial<Picture> = {}): Picture {
     session_id: "s8",
     whole: true,
     columns: 80,
+    fitted: false,
     rows: 24,
     cursor: [10, 4],
     title: "◇  Ready (atlas)",

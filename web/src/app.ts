@@ -178,7 +178,7 @@ export async function older(sessionId: string, limit?: number): Promise<void> {
   if (before === undefined || paging.has(sessionId)) return;
   paging.add(sessionId);
   try {
-    dispatch({ type: "page", sessionId, page: await api.messages(sessionId, before, limit) });
+    dispatch({ type: "page", sessionId, before, page: await api.messages(sessionId, before, limit) });
   } catch (error) {
     say(problemOf(error).message);
   } finally {

@@ -55,7 +55,9 @@ async function page(event: FetchEvent): Promise<Response> {
   event.waitUntil(renewed.catch(() => undefined));
   if (!kept) return fresh;
   const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept.clone()), PATIENCE));
-  return Promise.race([fresh.catch(() => kept.clone()), late]);
+  // A proxy that has lost the daemon answers too.
+  const here = fresh.then((answer) => (answer.status < 500 ? answer : kept.clone()));
+  return Promise.race([here.catch(() => kept.clone()), late]);
 }
 
 /** Names of files change with what is in them: what is kept is right. */
@@ -75,6 +77,8 @@ type Options = NotificationOptions & { actions?: { action: string; title: string
 
 /** A text that is longer is not seen whole on a notification: then there is no button that allows it. */
 const LONGEST_SHOWN = 120;
+/** Nor is one with these: ends of lines, signs that nobody sees, signs that turn what is read. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 worker.addEventListener("push", (event) => {
   event.waitUntil(called(event.data?.json() as Call));
@@ -131,7 +135,7 @@ async function askedIn(
   const { question, shown } = one;
   const text = question.meaning?.kind === "command" ? question.meaning.command : question.text;
   const choice = (effect: Effect) => question.options.find((option) => option.effect === effect)?.id;
-  const seen = question.kind === "command" && text.length <= LONGEST_SHOWN && !text.includes("\n");
+  const seen = question.kind === "command" && text.length <= LONGEST_SHOWN && !UNSEEN.test(text);
   const allow = seen ? choice("allow_once") : undefined;
   const deny = choice("reject_once");
   return {

@@ -5,7 +5,7 @@ import { parse } from "../src/route";
 import { begun, taken } from "../src/state/complete";
 import { digest, inWords } from "../src/state/digest";
 import { type Letter, sort, speaks } from "../src/state/outbox";
-import { mark } from "../src/state/risk";
+import { bare, mark, unturned } from "../src/state/risk";
 import { age, count, lastSubject, span, standing } from "../src/state/words";
 import { summary } from "./recorded";
 
@@ -24,6 +24,12 @@ describe("risky parts of a command", () => {
     ["npm test", []],
     ["git push", []],
   ])("%s", (command, marked) => expect(risky(command)).toEqual(marked));
+
+  test("a sign that nobody sees, or that turns what is read, is named and marked", () => {
+    expect(risky(bare("ls \u202egnp.exe\u200b \u{e0041}"))).toEqual(["⟨U+202E⟩", "⟨U+200B⟩", "⟨U+E0041⟩"]);
+    expect(bare("two\nlines\tof 日本 and א")).toBe("two\nlines\tof 日本 and א");
+    expect(unturned("a\u2066b\u200dc\r")).toBe("a⟨U+2066⟩b\u200dc\r");
+  });
 
   test("a very long command is looked through in a moment", () => {
     const long = ["find . ", "git push x ", "curl x "].map((words) => words.repeat(20_000)).join("");
@@ -213,6 +219,20 @@ describe("what happened while nobody looked", () => {
       said: "All tests pass",
     });
     expect(told && inWords(told)).toBe("1 turn, edited cart.ts and 1 more, 1 command, 1 question answered");
+  });
+
+  test("the last words are without the signs of markdown, and names are whole", () => {
+    const said = (content: string) =>
+      digest(
+        numbered({
+          type: "message_recorded",
+          source: "session_file",
+          changed: false,
+          message: { id: "m", role: "assistant", content, timestamp: 0, tool: "gemini" },
+        }),
+      )?.said;
+    expect(said("> `cart_total` is _right_ **now**")).toBe("cart_total is right now");
+    expect(said("# Pipes: ls | wc")).toBe("Pipes: ls | wc");
   });
 
   test("where nothing happened nothing is told", () => {

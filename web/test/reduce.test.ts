@@ -188,6 +188,24 @@ test("a call that no message tells of stays where it was made, also when the nex
   ]);
 });
 
+test("a turn that failed says why, and what to do", () => {
+  const error = {
+    code: "rate_limited",
+    message: "Too many requests",
+    hint: "wait a minute",
+    retryable: true,
+  };
+  const ended: Event = {
+    type: "turn_ended",
+    source: "acp",
+    stop_reason: "error",
+    error: { phase: "request", ...error },
+  };
+  const state = play([snapshot(), events([numbered(1, ended)])]);
+  expect(told(state)).toEqual(["note: notice Too many requests"]);
+  expect(at(state).notes).toMatchObject([{ level: "error", hint: "wait a minute" }]);
+});
+
 describe("numbers", () => {
   test("an event that is missing tears the session, and nothing after it is believed", () => {
     const all = recorded("chain");
@@ -268,21 +286,33 @@ describe("history", () => {
     const entry = (position: number) => ({ position, seq: position, message: message(`m${position}`, "x") });
     const state = play([snapshot({ messages: [entry(5)], before: 5 })]);
     const page = { messages: [entry(3), entry(4), entry(5)], before: 3, epoch: 0 };
-    const paged = reduce(state, { type: "page", sessionId: "s1", page });
+    const paged = reduce(state, { type: "page", sessionId: "s1", before: 5, page });
     expect(at(paged).messages.map(({ position }) => position)).toEqual([3, 4, 5]);
     expect(at(paged).before).toBe(3);
-    expect(reduce(state, { type: "page", sessionId: "s1", page: { ...page, epoch: 1 } })).toBe(state);
+    const other = { ...page, epoch: 1 };
+    expect(reduce(state, { type: "page", sessionId: "s1", before: 5, page: other })).toBe(state);
+  });
+
+  test("a page that was asked for before the window changed leaves no hole: it is not taken", () => {
+    const entry = (position: number) => ({ position, seq: position, message: message(`m${position}`, "x") });
+    const before = play([snapshot({ messages: [entry(5)], before: 5 })]);
+    const state = play([snapshot({ messages: [entry(9)], seq: 9, before: 9 })], before);
+    const page = { messages: [entry(3), entry(4)], before: 3, epoch: 0 };
+    expect(reduce(state, { type: "page", sessionId: "s1", before: 5, page })).toBe(state);
   });
 
   test("a long stream keeps a bounded window, and what left it can be paged in again", () => {
-    let state = play([snapshot()]);
-    for (let seq = 1; seq <= 4 * LONGEST_WINDOW; seq += 1) {
+    const ended: Event = { type: "turn_ended", source: "acp", stop_reason: "end_turn" };
+    let state = play([snapshot(), events([record(1, "m1"), numbered(2, ended)])]);
+    for (let seq = 3; seq <= 4 * LONGEST_WINDOW; seq += 1) {
       state = play([events([record(seq, `m${seq}`)])], state);
       state = reduce(state, { type: "trim", sessionId: "s1" });
     }
     expect(at(state).messages.length).toBeLessThanOrEqual(LONGEST_WINDOW);
     expect(at(state).before).toBe(at(state).messages[0]?.position);
     expect(at(state).messages.at(-1)?.message.id).toBe(`m${4 * LONGEST_WINDOW}`);
+    // The end of a turn does not stand where its messages are no more.
+    expect(at(state).notes).toEqual([]);
   });
 });
 

@@ -9,6 +9,7 @@ const first = {
   session_id: "s",
   whole: true,
   columns: 10,
+  fitted: false,
   rows: 3,
   title: "t",
   lines: [line(0, "a"), line(2, "c")],
@@ -63,6 +64,7 @@ describe("a terminal", () => {
     .map(
       ({ rows, cursor }): Screen => ({
         columns: 24,
+        fitted: false,
         rows,
         title: "",
         cursor: cursor === null ? undefined : [cursor % 4, cursor],
@@ -90,7 +92,7 @@ describe("a terminal", () => {
       { text: "c", bg: "9" },
     ];
     const terminal = await shown(10, 1, [
-      paint(undefined, { columns: 10, rows: [runs], title: "", cursor: undefined }),
+      paint(undefined, { columns: 10, fitted: false, rows: [runs], title: "", cursor: undefined }),
     ]);
     const cell = (at: number) => terminal.buffer.active.getLine(0)?.getCell(at);
     expect(cell(0)?.getFgColor()).toBe(0x4796e4);
@@ -100,7 +102,13 @@ describe("a terminal", () => {
 
   test("is steered by nothing that stands in a text", () => {
     const evil = "\x1b]0;mine\x07\x1b[2J\u009b31m";
-    const told = paint(undefined, { columns: 40, rows: [[{ text: evil }]], title: "", cursor: undefined });
+    const told = paint(undefined, {
+      columns: 40,
+      fitted: false,
+      rows: [[{ text: evil }]],
+      title: "",
+      cursor: undefined,
+    });
     expect(told).toContain(" ]0;mine  [2J 31m");
   });
 });

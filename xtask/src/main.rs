@@ -10,6 +10,7 @@ mod fuzz;
 mod home;
 mod matrix;
 mod measure;
+mod package;
 mod record;
 mod shell;
 mod soak;
@@ -72,6 +73,12 @@ enum Task {
         #[arg(long)]
         cycles: Option<usize>,
     },
+    /// The program as it is given to others, with manual pages and completions, in `target/package`
+    Package {
+        /// Another target than this machine, such as x86_64-unknown-linux-musl
+        #[arg(long)]
+        target: Option<String>,
+    },
     /// The references that are made from the code: `docs/events.md`, `docs/api-reference.md`
     Docs,
     /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
@@ -116,6 +123,7 @@ fn run(task: Task) -> anyhow::Result<()> {
             soak::editor(cycles.unwrap_or(100))
         }
         Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
+        Task::Package { target } => package::run(target.as_deref()),
         Task::Docs => docs::run(),
         Task::Types => types::run(),
         Task::Web { part } => web::run(part),

@@ -21,14 +21,16 @@ pub(crate) fn editor(cycles: usize) -> anyhow::Result<()> {
 
 /// A storm of letters in which agents and the daemon are killed again and again.
 pub(crate) fn teams(letters: usize) -> anyhow::Result<()> {
-    let line = "cargo nextest run --package pollux in_a_storm --no-capture";
+    let line =
+        "cargo nextest run --package pollux --profile soak --retries 0 in_a_storm --no-capture";
     shell::run_with(line, &[("POLLUX_STORM", letters.to_string().as_str())])
 }
 
 /// Headless, over ACP and beside a terminal at the same time: a third of the kills each.
 pub(crate) fn daemon(kills: usize) -> anyhow::Result<()> {
-    let line = "cargo nextest run --package pollux killed_at_random_moments --no-fail-fast";
-    shell::run_with(line, &[("POLLUX_DAEMON_KILLS", kills.div_ceil(3).to_string().as_str())])
+    let line = "cargo nextest run --package pollux --profile soak --retries 0 --no-fail-fast";
+    let line = format!("{line} killed_at_random_moments");
+    shell::run_with(&line, &[("POLLUX_DAEMON_KILLS", kills.div_ceil(3).to_string().as_str())])
 }
 
 pub(crate) fn run(cycles: usize) -> anyhow::Result<()> {

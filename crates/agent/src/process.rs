@@ -31,8 +31,8 @@ pub const TAIL: usize = 64 << 10;
 const GONE: Duration = Duration::from_secs(5);
 /// How often it is looked for meanwhile.
 const LOOK: Duration = Duration::from_millis(5);
-/// The variable that marks what a child starts.
-const MARK: &str = "POLLUX_CHILD";
+/// The variable that marks what a child starts. What shall outlive the child is started without it.
+pub const MARK: &str = "POLLUX_CHILD";
 
 /// A program to start.
 #[derive(Debug, Clone)]

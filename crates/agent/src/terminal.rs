@@ -14,7 +14,7 @@ mod watch;
 mod wire;
 
 pub use emulator::{Emulator, HISTORY};
-pub use pane::{Captured, Pane, Window};
+pub use pane::{Captured, Pane, Window, give_back};
 pub use run::Run;
 pub use screen::{Cursor, Screen, Size};
 pub use server::{SESSION, Server};

@@ -12,12 +12,16 @@ use crate::daemon::instance::Place;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::model::SessionStatus;
+use pollux_agent::process::MARK;
 use pollux_agent::session::{Command, Reply};
 use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::fs::File;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,6 +35,9 @@ const ANSWER: Duration = Duration::from_secs(20);
 
 /// A journal that is longer is put aside before the next daemon writes to it.
 const LONGEST_JOURNAL: u64 = 8 << 20;
+
+/// The code of the trouble that a daemon has ended while it was needed.
+pub const GONE: &str = "gone";
 
 /// The way to the daemon of this user.
 #[derive(Debug, Clone)]
@@ -68,20 +75,27 @@ impl Client {
 
     /// Starts a daemon with these arguments, and waits until it is there.
     pub async fn start(config: &Config, arguments: &[OsString]) -> anyhow::Result<Self> {
+        let place = Place::new(&config.data);
         let mut child = spawn(config, arguments)?;
+        let mut is_held = false;
         let begun = Instant::now();
         while begun.elapsed() < START {
             if let Some(client) = Self::running(config).await? {
                 return Ok(client);
             }
-            // Another one may have been faster: then this one has ended, and that one comes up.
             let ended = child.try_wait()?.is_some_and(|status| !status.success());
-            if ended && Place::new(&config.data).is_free() {
-                break;
+            let is_free = ended && place.is_free();
+            match (is_free, is_held) {
+                (true, false) => break,
+                // The one that was there was about to end.
+                (true, true) => child = spawn(config, arguments)?,
+                // Another one may have been faster: then this one has ended, and that one comes up.
+                (false, _) => {}
             }
+            is_held = ended && !is_free;
             tokio::time::sleep(ASK).await;
         }
-        let journal = Place::new(&config.data).journal();
+        let journal = place.journal();
         let trouble = Trouble::failed("no_daemon", "the daemon did not come up");
         Err(trouble.hint(format!("{} says why; or run `pollux serve`", journal.display())).into())
     }
@@ -142,6 +156,13 @@ impl Client {
         (lives && whole).then_some(summary)
     }
 
+    /// One event, whole: pages and frames cut long texts.
+    pub async fn event(&self, session: &str, seq: u64) -> anyhow::Result<String> {
+        let path = format!("/api/v1/sessions/{}/events/{seq}", escaped(session));
+        let event: Box<RawValue> = self.get(&path).await?;
+        Ok(event.get().to_owned())
+    }
+
     /// Begins a session.
     pub async fn begin(&self, begin: &Begin) -> anyhow::Result<Summary> {
         self.post("/api/v1/sessions", begin).await
@@ -185,7 +206,7 @@ impl Client {
     /// It has ended while it was needed.
     pub fn gone(&self) -> Trouble {
         let hint = format!("{}; the next command starts another", self.says_why());
-        Trouble::failed("gone", "the daemon is gone").hint(hint)
+        Trouble::failed(GONE, "the daemon is gone").hint(hint)
     }
 
     /// It holds the socket, and so no other can be started.
@@ -224,19 +245,45 @@ pub fn escaped(word: &str) -> String {
 }
 
 /// Starts a daemon that outlives this program.
-#[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
 fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
-    let place = Place::new(&config.data);
+    let journal = journal(&Place::new(&config.data)).with_context(|| {
+        let hint = format!("{} must be a directory that you may write to", config.data.display());
+        Trouble::failed("no_daemon", "the daemon could not be started").hint(hint)
+    })?;
+    let program = std::env::current_exe().context("where is this program?")?;
+    let mut command = serve(&program, arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
+    command.spawn().context("the daemon could not be started")
+}
+
+/// Where the daemon says what happens to it.
+fn journal(place: &Place) -> std::io::Result<File> {
     place.make()?;
     let path = place.journal();
     if std::fs::metadata(&path).is_ok_and(|journal| journal.len() > LONGEST_JOURNAL) {
         // The one before that goes. Where it cannot be, this one grows on.
         drop(std::fs::rename(&path, path.with_extension("log.old")));
     }
-    let journal = std::fs::File::options().create(true).append(true).open(path)?;
-    let program = std::env::current_exe().context("where is this program?")?;
+    File::options().create(true).append(true).open(path)
+}
+
+/// The daemon as it is started. It may be an agent that runs this program, and what bears the mark of an agent ends with it.
+#[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
+fn serve(program: &Path, arguments: &[OsString]) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     command.args(["serve", "--background"]).args(arguments).current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
-    command.spawn().context("the daemon could not be started")
+    command.env_remove(MARK);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MARK, serve};
+    use std::path::Path;
+
+    #[test]
+    fn a_daemon_that_an_agent_has_started_does_not_end_with_the_agent() {
+        let command = serve(Path::new("pollux"), &[]);
+        assert!(command.get_envs().any(|(name, value)| name == MARK && value.is_none()));
+    }
 }

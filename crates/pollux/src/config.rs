@@ -53,6 +53,11 @@ impl Config {
         let home = env::var_os("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
         let home = home.map_or_else(|| base.home_dir().to_path_buf(), PathBuf::from);
         let some = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        let cwd = env::current_dir().map_err(|error| {
+            let message = "the directory that you are in cannot be used";
+            let trouble = Trouble::failed("no_directory", message);
+            anyhow::Error::new(error).context(trouble.hint("change to one that is there"))
+        })?;
         Ok(Self {
             gemini: home.join(".gemini"),
             cache: base.cache_dir().join("pollux"),
@@ -60,13 +65,20 @@ impl Config {
             settings: base.config_dir().join("pollux").join("config.toml"),
             serve: serve()?,
             log: some("POLLUX_LOG"),
-            cwd: env::current_dir()?,
+            cwd,
             tmux: some("POLLUX_TMUX").map_or_else(Socket::default, |name| Socket::named(&name)),
             shell: some("SHELL").unwrap_or_else(|| "/bin/sh".to_owned()),
             hooks: place(&base),
             search: Search { home: Some(base.home_dir().to_path_buf()), ..Search::of_process() },
             variables: env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
         })
+    }
+
+    /// Where the agent is looked for; what a flag names comes first.
+    pub fn search_for(&self, named: Option<&PathBuf>) -> Search {
+        let mut search = self.search.clone();
+        search.named = named.map(|path| self.cwd.join(path)).or(search.named);
+        search
     }
 
     /// Where profiles and skills are: the user's own, then CAO's.

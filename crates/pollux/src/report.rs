@@ -138,11 +138,11 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 /// The end of the program: prints the error, if there is one, and gives the exit code.
 ///
-/// A reader that went away (`pollux … | head`) has had enough, which is success.
+/// A reader that went away (`pollux … | head`) has had enough, which is success. A pipe of ours that broke is a trouble.
 pub fn ended(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
         Ok(code) => code,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if find(&error).is_none() && is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprint_error(&error);
             let refused = find(&error).is_some_and(|trouble| trouble.kind == Kind::Refused);
@@ -212,4 +212,20 @@ pub fn line(out: &mut dyn Write, value: &impl serde::Serialize) -> anyhow::Resul
         out.write_all(part.trim_start_matches([' ', '\t']).as_bytes())?;
     }
     Ok(out.write_all(b"\n")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Trouble, ended};
+    use std::io;
+    use std::process::ExitCode;
+
+    #[test]
+    fn a_reader_that_went_away_has_had_enough_and_a_daemon_that_did_is_an_error() {
+        let broken = || anyhow::Error::new(io::Error::from(io::ErrorKind::BrokenPipe));
+        let code = |error: anyhow::Error| format!("{:?}", ended(Err(error)));
+        assert_eq!(code(broken()), format!("{:?}", ExitCode::SUCCESS));
+        let gone = broken().context(Trouble::failed("gone", "the daemon is gone"));
+        assert_eq!(code(gone), format!("{:?}", ExitCode::from(2)));
+    }
 }

@@ -104,7 +104,8 @@ fn through(
     stream::unfold(state, |(mut from, mut taken, stop)| async move {
         let next = tokio::select! {
             next = from.next() => next,
-            () = stop.cancelled() => None,
+            // What comes after is not known: this is no end of the answer.
+            () = stop.cancelled() => return None,
         };
         match (&next, &mut taken) {
             (Some(Ok(bytes)), Some(taken)) => taken.bytes.extend_from_slice(bytes),
@@ -127,7 +128,7 @@ struct Taken {
     bytes: Vec<u8>,
     /// The upstream broke the connection.
     lost: bool,
-    /// The end was seen; else it was the client who went away, and the rest is not known.
+    /// The end was seen; else the client went away or the recording was stopped, and the rest is not known.
     whole: bool,
     script: Arc<Mutex<Writing>>,
 }

@@ -334,7 +334,15 @@ text?: string,
 /**
  * Then these keys: `Enter`, `Escape`, `Up`, `C-c` and so on.
  */
-keys?: Array<string>, } | { "type": "continue" } | { "type": "stop" };
+keys?: Array<string>, } | { "type": "fit", 
+/**
+ * How wide.
+ */
+columns: number, 
+/**
+ * How high.
+ */
+rows: number, } | { "type": "give_back" } | { "type": "continue" } | { "type": "stop" };
 
 /**
  * A command for a session.
@@ -688,7 +696,7 @@ code: string,
  */
 message: string, 
 /**
- * What to do about it.
+ * What to do about it. Every failure is made with one; those of old logs may have none.
  */
 hint?: string, 
 /**
@@ -1555,13 +1563,17 @@ session_id: string,
  */
 whole: boolean, 
 /**
- * How wide the screen is. It is the size of the window at the desk, and stays that.
+ * How wide the screen is. It is the size of the window at the desk, and stays that until somebody asks for another.
  */
 columns: number, 
 /**
  * How high the screen is.
  */
 rows: number, 
+/**
+ * True where somebody has asked for this size, and nobody has given the window back yet.
+ */
+fitted: boolean, 
 /**
  * Where the cursor is, where it is to be seen: row and column, from 0.
  */

@@ -144,9 +144,13 @@ function SearchBox({ words, onWords }: { words: string; onWords: (words: string)
   );
 }
 
+/** So many sessions of a group are drawn; more of them on demand. A machine may have thousands. */
+const MOST = 100;
+
 type GroupProps = { title: string; sessions: readonly Summary[]; current: string | undefined };
 
 function Group({ title, sessions, current }: GroupProps) {
+  const [most, setMost] = useState(MOST);
   if (sessions.length === 0) return null;
   return (
     <section class="group">
@@ -154,12 +158,17 @@ function Group({ title, sessions, current }: GroupProps) {
         {title} <span class="number">{sessions.length}</span>
       </h2>
       <ul>
-        {sessions.map((session) => (
+        {sessions.slice(0, most).map((session) => (
           <li key={session.id}>
             <SessionRow session={session} current={session.id === current} />
           </li>
         ))}
       </ul>
+      {sessions.length > most && (
+        <button type="button" class="button ghost big" onClick={() => setMost(most + MOST)}>
+          Show {Math.min(MOST, sessions.length - most)} more
+        </button>
+      )}
     </section>
   );
 }
@@ -201,7 +210,7 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
           {session.mode === "yolo" && <span class="chip tone-yolo">Yolo</span>}
           {session.queue.length > 0 && <span class="chip">{session.queue.length} queued</span>}
           {unread > 0 && (
-            <span class="unread" role="img" aria-label="Unread">
+            <span class="unread" role="img" aria-label={`${unread} unread`}>
               {unread > 99 ? "99+" : unread}
             </span>
           )}

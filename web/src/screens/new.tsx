@@ -32,9 +32,14 @@ export function NewSession({ resume }: { resume: string | undefined }) {
   const { projects, drivers } = useOffers();
   const models = useModels();
   const recents = useMemo(() => recentProjects(Object.values(sessions)), [sessions]);
-  const [picked, setPicked] = useState<string | undefined>(old?.cwd);
-  const places = [...new Set([...(picked ? [picked] : []), ...recents, ...projects])];
-  const cwd = picked ?? places[0] ?? "";
+  const [picked, setPicked] = useState<string | undefined>(undefined);
+  const first = old?.cwd ?? recents[0] ?? projects[0];
+  const cwd = picked ?? first ?? "";
+  const places = [...new Set([...(cwd ? [cwd] : []), ...recents, ...projects])];
+  // What was offered first stays: which project is the most recent one changes while somebody writes.
+  useEffect(() => {
+    if (picked === undefined && first !== undefined && (!resume || old)) setPicked(first);
+  }, [picked, first, resume, old]);
   const [choice, setChoice] = useState<Choice>(() => remembered(cwd));
   useEffect(() => setChoice(remembered(cwd)), [cwd]);
   const driver = drivers.includes(choice.driver) ? choice.driver : (drivers[0] ?? choice.driver);

@@ -8,9 +8,10 @@ import { say, send, state } from "../app";
 import { diffSource } from "../session/card";
 import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
-import { mark } from "../state/risk";
+import { bare, mark } from "../state/risk";
 import { base, questionOf } from "../state/words";
 import { Store, useStore } from "../store";
+import { focused } from "../ui/focus";
 import { Badge, Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
 import { Sheet } from "../ui/sheet";
@@ -127,7 +128,8 @@ function QuestionSheet({
     >
       {place && <Steps place={place} />}
       <p class="question-from">
-        <b>{session.title ?? "Untitled"}</b> in <span class="mono">{session.cwd ?? "an unknown folder"}</span>
+        <b dir="auto">{session.title ?? "Untitled"}</b> in{" "}
+        <span class="mono">{bare(session.cwd ?? "an unknown folder")}</span>
       </p>
       <Shown open={open} />
     </Sheet>
@@ -172,8 +174,8 @@ function Shown({ open }: { open: OpenQuestion }) {
     return (
       <>
         <DiffOf source={source} />
-        {meaning?.kind === "mutation" && <p class="mono object-line">{meaning.path}</p>}
-        <p class="hint">{question.text}</p>
+        {meaning?.kind === "mutation" && <p class="mono object-line">{bare(meaning.path)}</p>}
+        <p class="hint">{bare(question.text)}</p>
       </>
     );
   }
@@ -181,15 +183,17 @@ function Shown({ open }: { open: OpenQuestion }) {
     return (
       <>
         <pre class="will-run">
-          {mark(meaning.command).map(({ text, risky }) => (risky ? <mark>{words(text)}</mark> : words(text)))}
+          {mark(bare(meaning.command)).map(({ text, risky }) =>
+            risky ? <mark>{words(text)}</mark> : words(text),
+          )}
         </pre>
-        {question.text !== meaning.command && <p class="hint">{question.text}</p>}
+        {question.text !== meaning.command && <p class="hint">{bare(question.text)}</p>}
       </>
     );
   }
   return (
     <div class="question-text">
-      {meaning?.kind === "card" && <p class="mono object-line">{meaning.title}</p>}
+      {meaning?.kind === "card" && <p class="mono object-line">{bare(meaning.title)}</p>}
       <Markdown text={question.text} />
       {question.tool && <p class="hint">Tool: {question.tool}</p>}
     </div>
@@ -272,6 +276,7 @@ function Why(props: { why: string; onWhy: (why: string) => void; onBack: () => v
   return (
     <div class="answers">
       <textarea
+        ref={focused}
         class="why"
         rows={3}
         dir="auto"

@@ -57,7 +57,9 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
               <a class="row found" href={hrefOf({ at: "session", id: place.session_id, seq: place.seq })}>
                 <span class="row-text">
                   <span class="row-top">
-                    <span class="title">{titleOf(sessions[place.session_id])}</span>
+                    <span class="title" dir="auto">
+                      {titleOf(sessions[place.session_id])}
+                    </span>
                     <time dateTime={place.recorded_at}>
                       {age(Date.now() - Date.parse(place.recorded_at))}
                     </time>

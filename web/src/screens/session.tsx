@@ -1,7 +1,7 @@
 // One session: its head, its transcript, its composer.
 
 import { ChevronLeft, CircleStop, Copy, Ellipsis, Play, Share2 } from "lucide";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, dispatch, say, send, state } from "../app";
 import { go, hrefOf } from "../route";
@@ -11,6 +11,7 @@ import { Transcript } from "../session/transcript";
 import { UsageButton } from "../session/usage";
 import { placeOf } from "../state/words";
 import { useStore } from "../store";
+import { copied } from "../ui/copy";
 import { Icon } from "../ui/icon";
 import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
@@ -27,7 +28,13 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
   useEffect(() => connection.subscribe(id), [id]);
   const seq = Math.max(session?.seq ?? 0, opened?.seq ?? 0);
   useEffect(() => {
-    if (document.visibilityState === "visible") dispatch({ type: "seen", sessionId: id, seq });
+    const look = () => {
+      if (document.visibilityState === "visible") dispatch({ type: "seen", sessionId: id, seq });
+    };
+    look();
+    // What came while nobody looked is seen when somebody looks again.
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
   }, [id, seq]);
   if (!session) {
     return (
@@ -59,17 +66,37 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
 type Shown = "talk" | "screen";
 const SHOWN: Readonly<Record<Shown, string>> = { talk: "Talk", screen: "Terminal" };
 
+const NAMES = Object.keys(SHOWN) as Shown[];
+
+/** Which tab a key leads to, from the one that is shown. The last one comes before the first. */
+function led(key: string, from: number): Shown | undefined {
+  if (key === "ArrowRight") return NAMES[(from + 1) % NAMES.length];
+  if (key === "ArrowLeft") return NAMES.at(from - 1);
+  return key === "Home" ? NAMES[0] : key === "End" ? NAMES.at(-1) : undefined;
+}
+
 /** A session in a terminal is a talk, and a screen at the desk. */
 function Tabs({ shown, onShow }: { shown: Shown; onShow: (shown: Shown) => void }) {
+  const list = useRef<HTMLDivElement>(null);
+  const steer = (event: KeyboardEvent) => {
+    const to = led(event.key, NAMES.indexOf(shown));
+    if (to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    onShow(to);
+    list.current?.querySelectorAll("button")[NAMES.indexOf(to)]?.focus();
+  };
   return (
-    <div class="tabs" role="tablist" aria-label="What is shown">
-      {(Object.keys(SHOWN) as Shown[]).map((name) => (
+    <div ref={list} class="tabs" role="tablist" aria-label="What is shown">
+      {NAMES.map((name) => (
         <button
           key={name}
           type="button"
           role="tab"
           aria-selected={shown === name}
+          // The keyboard comes to the one that is shown; arrows lead to the others.
+          tabIndex={shown === name ? 0 : -1}
           onClick={() => onShow(name)}
+          onKeyDown={steer}
         >
           {SHOWN[name]}
         </button>
@@ -121,11 +148,7 @@ function Menu({ session, onShare, onClose }: MenuProps) {
   );
   const ended = session.status === "exited" || !session.driver;
   const copy = async () => {
-    const copied = navigator.clipboard.writeText(session.agent_id ?? session.id).then(
-      () => true,
-      () => false,
-    );
-    say((await copied) ? "Copied" : "This browser does not let the page copy");
+    if (await copied(session.agent_id ?? session.id)) say("Copied");
     onClose();
   };
   return (

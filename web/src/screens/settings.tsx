@@ -139,7 +139,12 @@ function Devices() {
                 {device.seen_at && ` · here ${age(Date.now() - Date.parse(device.seen_at))}`}
               </span>
             </span>
-            <button type="button" class="button danger small" onClick={() => revoke(device)}>
+            <button
+              type="button"
+              class="button danger small"
+              aria-label={`Revoke ${device.name}`}
+              onClick={() => revoke(device)}
+            >
               Revoke
             </button>
           </li>

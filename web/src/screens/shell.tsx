@@ -2,6 +2,7 @@
 // of questions; a few words for a moment.
 
 import { MessageSquareText } from "lucide";
+import { useEffect, useRef } from "preact/hooks";
 import { connection, toast } from "../app";
 import { PATIENCE } from "../link/machine";
 import { route } from "../route";
@@ -67,7 +68,8 @@ export function Trouble() {
           : link.phase === "replay"
             ? "Catching up"
             : "Reconnecting"}
-        {waits !== undefined && waits > 1 ? `, next try in ${waits}s` : ""}
+        {/* It is said once that there is trouble, and not each second how long it takes. */}
+        {waits !== undefined && waits > 1 && <span aria-hidden="true">{`, next try in ${waits}s`}</span>}
       </span>
       {offline && (
         <button type="button" class="plain small" onClick={() => connection.tell({ type: "retry" })}>
@@ -80,8 +82,15 @@ export function Trouble() {
 
 function Toast() {
   const said = useStore(toast, (now) => now);
+  const ref = useRef<HTMLDivElement>(null);
+  // A sheet stands over the whole page. What was shown after it stands over the sheet, and what is said of it too.
+  useEffect(() => {
+    if (!said) return;
+    ref.current?.showPopover();
+    return () => ref.current?.hidePopover();
+  }, [said]);
   return (
-    <div class="toasts" role="status" aria-live="polite">
+    <div ref={ref} popover="manual" class="toasts" role="status" aria-live="polite">
       {said && (
         <div class="toast" key={said.key}>
           {said.text}

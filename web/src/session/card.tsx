@@ -82,7 +82,8 @@ function State({ tool, failed }: { tool: Tool; failed: boolean }) {
 
 function Changed({ tool }: { tool: Tool }) {
   const lines = tool.meaning?.kind === "mutation" ? tool.meaning.diff?.split("\n") : undefined;
-  if (!lines) return null;
+  // Of a diff that was cut the beginning is here, and its lines are not all.
+  if (!lines || tool.cutDiff) return null;
   const of = (sign: string) =>
     lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
   return (

@@ -3,7 +3,7 @@
 import { ArrowUp, CornerDownRight, ListPlus, Play, Square } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
-import { prompt, say, send, state } from "../app";
+import { connection, prompt, say, send, state } from "../app";
 import { go } from "../route";
 import { read, write } from "../settings";
 import { taken } from "../state/complete";
@@ -38,6 +38,8 @@ export function Composer({ session }: { session: Summary }) {
   };
   const stopAndSend = () => {
     if (!ready) return;
+    // What cannot be stopped now is not said later, when nobody asks for it any more.
+    if (!connection.connected) return say("Not connected: it stays here");
     whenStopped(session.id, text, names);
     send(session.id, { type: "interrupt" });
     sent();

@@ -7,14 +7,14 @@ import { brought, type Screen, seen } from "../state/screen";
 import type { View } from "./xterm";
 
 /** Letters of so many pixels can be read. */
-const READABLE = 10;
+export const READABLE = 10;
 const LARGEST = 15;
 /** Smaller ones are shown only to those who ask for the whole width. */
 const SMALL = 7;
 /** A letter of this type is six tenths as wide as it is high. */
-const WIDE = 0.6021;
+export const WIDE = 0.6021;
 /** What the frame has around the terminal, left and right. */
-const EDGES = 16;
+export const EDGES = 16;
 const CHOICE = "pollux.screen.large";
 
 export function useLetters(frame: { current: HTMLElement | null }, view: View | undefined, screen: Screen) {

@@ -22,13 +22,19 @@ export function usePictures() {
     setAll((before) => [...before, { key, preview: "", name: undefined }]);
     const change = (to: Partial<Attached>) =>
       setAll((before) => before.map((one) => (one.key === key ? { ...one, ...to } : one)));
+    const drop = (why: string) => {
+      say(why);
+      setAll((before) => before.filter((one) => one.key !== key));
+    };
+    // Not every browser reads every picture that a camera makes.
+    const read = await readable(file).catch(() => undefined);
+    if (!read) return drop("This picture cannot be read here");
+    const { mediaType, data } = read;
+    change({ preview: `data:${mediaType};base64,${data}` });
     try {
-      const { mediaType, data } = await readable(file);
-      change({ preview: `data:${mediaType};base64,${data}` });
       change({ name: (await api.image(mediaType, data)).name });
     } catch (error) {
-      say(problemOf(error).message);
-      setAll((before) => before.filter((one) => one.key !== key));
+      drop(problemOf(error).message);
     }
   };
   return {

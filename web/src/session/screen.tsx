@@ -1,13 +1,25 @@
 // The agent's own screen, as it stands at the desk: looked at from here, typed into or steered with a row of keys. The window
-// at the desk is never resized: here its letters are as large as they fit, or as they can be read.
+// at the desk keeps its size: here its letters are as large as they fit, or as they can be read. Whoever asks for it gets the
+// window as wide as this screen, until they leave or give it back.
 
-import { ArrowDown, ArrowLeft, ArrowRight, ArrowUp, CornerDownLeft, ZoomIn, ZoomOut } from "lucide";
+import {
+  ArrowDown,
+  ArrowLeft,
+  ArrowRight,
+  ArrowUp,
+  CornerDownLeft,
+  Monitor,
+  Smartphone,
+  ZoomIn,
+  ZoomOut,
+} from "lucide";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, state } from "../app";
 import { presses, type Screen, textOf } from "../state/screen";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { useFit } from "./fit";
 import { useLetters } from "./letters";
 import { Typist } from "./typist";
 import { Waiting } from "./waiting";
@@ -22,7 +34,7 @@ export function ScreenView({ session }: { session: Summary }) {
   return (
     <div class="screen">
       {screen ? (
-        <TerminalView screen={screen} typist={may ? typist : undefined} />
+        <TerminalView sessionId={session.id} screen={screen} typist={may ? typist : undefined} />
       ) : (
         <p class="hint pad">Waiting for the screen</p>
       )}
@@ -33,7 +45,14 @@ export function ScreenView({ session }: { session: Summary }) {
   );
 }
 
-function TerminalView({ screen, typist }: { screen: Screen; typist: Typist | undefined }) {
+interface Shown {
+  sessionId: string;
+  screen: Screen;
+  typist: Typist | undefined;
+}
+
+function TerminalView({ sessionId, screen, typist }: Shown) {
+  const may = useStore(state, (now) => now.hello?.scopes.includes("prompt") ?? false);
   const frame = useRef<HTMLDivElement>(null);
   const place = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<View | undefined>(undefined);
@@ -57,6 +76,7 @@ function TerminalView({ screen, typist }: { screen: Screen; typist: Typist | und
   }, [typist]);
   useEffect(() => view?.show(screen), [view, screen]);
   const letters = useLetters(frame, view, screen);
+  const fit = useFit(frame, sessionId, screen.fitted);
   return (
     <div class="screen-place">
       <div ref={frame} class="screen-frame" dir="ltr">
@@ -66,16 +86,26 @@ function TerminalView({ screen, typist }: { screen: Screen; typist: Typist | und
         <div ref={place} class="screen-drawn" />
         <pre class="sr">{textOf(screen)}</pre>
       </div>
-      {letters.small && (
-        <button
-          type="button"
-          class="letters"
-          aria-label={letters.large ? "Show the whole width" : "Show larger letters"}
-          onClick={letters.toggle}
-        >
-          <Icon of={letters.large ? ZoomOut : ZoomIn} size={20} />
-        </button>
-      )}
+      <div class="letters">
+        {letters.small && (
+          <button
+            type="button"
+            aria-label={letters.large ? "Show the whole width" : "Show larger letters"}
+            onClick={letters.toggle}
+          >
+            <Icon of={letters.large ? ZoomOut : ZoomIn} size={20} />
+          </button>
+        )}
+        {may && (letters.small || screen.fitted) && (
+          <button
+            type="button"
+            aria-label={screen.fitted ? "Give the window its size back" : "Make the window fit this screen"}
+            onClick={fit}
+          >
+            <Icon of={screen.fitted ? Monitor : Smartphone} size={20} />
+          </button>
+        )}
+      </div>
     </div>
   );
 }

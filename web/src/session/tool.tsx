@@ -1,8 +1,10 @@
 // The sheet of a tool call: what went in, what came out (its end first), and the diff.
 
+import type { FunctionComponent } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { Summary } from "../api/types";
+import { unturned } from "../state/risk";
 import type { Tool } from "../state/rows";
 import { objectOf, record, verbOf } from "../state/tools";
 import { bytes, took, within } from "../state/words";
@@ -12,16 +14,30 @@ import { Sheet } from "../ui/sheet";
 import { diffSource, exitCode, outputOf, printed } from "./card";
 import { useTail, useWhole } from "./whole";
 
-const Diff = lazy(() => import("../ui/diff"));
+type View = FunctionComponent<{ text: string; numbered?: boolean }>;
+
+/** A diff as the text that it is: its view may not be there to be loaded, offline or after an update of the daemon. */
+const Plain: View = ({ text }) => <pre class="output">{unturned(text)}</pre>;
+const load = () => import("../ui/diff").catch(() => undefined);
+
+const Diff = lazy(async (): Promise<{ default: View }> => ({ default: (await load())?.default ?? Plain }));
 const Made = lazy(async () => {
-  const { default: View, ofWords } = await import("../ui/diff");
+  const loaded = await load();
+  const Shown: View = loaded?.default ?? Plain;
+  const made = loaded?.ofWords ?? apart;
   return {
     default: ({ path, before, after }: { path: string; before: string; after: string }) => (
       // Where in the file it is, the call does not say.
-      <View text={ofWords(path, before, after)} numbered={false} />
+      <Shown text={made(path, before, after)} numbered={false} />
     ),
   };
 });
+
+/** What goes and what comes, one after the other. */
+function apart(path: string, before: string, after: string): string {
+  const signed = (sign: string, text: string) => (text === "" ? "" : text.replace(/^/gm, sign));
+  return [path, signed("-", before), signed("+", after)].filter(Boolean).join("\n");
+}
 
 /** So many of the last lines are shown first. */
 const TAIL = 40;

@@ -31,6 +31,12 @@ export function Transcript({ id, opened, session, place }: Props) {
   const onScroll = () => {
     if ((list.current?.scrollOffset ?? FAR) < FAR) void older(id);
   };
+  // Where there is too little to scroll, nobody could ask for more: a page may be all of things that are not shown.
+  useEffect(() => {
+    const scroller = frame.current?.querySelector(".rows");
+    if (!scroller || opened.stored) return;
+    if (scroller.scrollHeight - scroller.clientHeight < FAR) void older(id);
+  }, [id, opened.stored, opened.before, opened.messages]);
   return (
     <div ref={frame} class="transcript" role="log" aria-label="Transcript" aria-live="off">
       <List ref={list} class="rows" shift={prepended} onScroll={onScroll}>

@@ -6,6 +6,7 @@ import type { Queued, Summary } from "../api/types";
 import { discard, dispatch, outbox, post, send, state } from "../app";
 import type { Sent } from "../state/model";
 import { useStore } from "../store";
+import { focused } from "../ui/focus";
 import { Icon } from "../ui/icon";
 
 export function Waiting({ session }: { session: Summary }) {
@@ -55,7 +56,11 @@ function Refused({ id, sent }: { id: string; sent: Sent }) {
       <div>
         <p>{trouble?.message}</p>
         {trouble?.hint && <p class="hint">{trouble.hint}</p>}
-        {sent.text && <p class="letter">{sent.text}</p>}
+        {sent.text && (
+          <p class="letter" dir="auto">
+            {sent.text}
+          </p>
+        )}
       </div>
       <button type="button" class="plain small" onClick={() => dispatch({ type: "forget", id })}>
         Dismiss
@@ -76,6 +81,8 @@ function InQueue({ session, queued }: { session: Summary; queued: Queued }) {
     return (
       <div class="queued editing">
         <textarea
+          ref={focused}
+          dir="auto"
           aria-label="Queued prompt"
           value={editing}
           onInput={(event) => setEditing(event.currentTarget.value)}

@@ -9,6 +9,9 @@ import { type Box, paint, type Screen } from "../state/screen";
 const COLUMNS = 3;
 const ROWS = 4;
 
+/** A key that means nothing to the agent. */
+const WAY_OUT = "F6";
+
 const THEME = {
   background: "#0b0d11",
   // So light that half of it can still be read.
@@ -55,7 +58,15 @@ export function mount(place: HTMLElement, onTyped: ((typed: string) => void) | u
     scrollback: 0,
     theme: THEME,
   });
+  // Tab and Escape are the agent's: whoever has no mouse needs another way out.
+  terminal.attachCustomKeyEventHandler((event) => {
+    if (event.key !== WAY_OUT) return true;
+    event.preventDefault();
+    terminal.blur();
+    return false;
+  });
   terminal.open(place);
+  terminal.textarea?.setAttribute("aria-description", `${WAY_OUT} leaves the terminal`);
   if (onTyped) terminal.onData(onTyped);
   let shown: Screen | undefined;
   return {

@@ -66,7 +66,8 @@ export function digest(events: readonly Numbered[]): Digest | undefined {
 
 function firstLine(text: string): string | undefined {
   const line = text.split("\n").find((one) => /[\p{L}\p{N}]/u.test(one) && !/^```/.test(one));
-  return line?.replace(/[*_`#>|]+/g, "").trim();
+  // The signs of markdown go; those of a name such as `cart_total` stay.
+  return line?.replace(/[*`]+|^[#>|\s]+|\b_+|_+\b/g, "").trim();
 }
 
 /** `2 turns, edited cart.ts and 1 more, 3 commands`. */

@@ -18,7 +18,8 @@ import type { Team } from "./team";
 
 export type Action =
   | { type: "frame"; frame: ServerFrame; at: number }
-  | { type: "page"; sessionId: string; page: Messages }
+  /** `before`: the place that was asked for. */
+  | { type: "page"; sessionId: string; before: number; page: Messages }
   | { type: "sent"; id: string; sent: Sent }
   | { type: "forget"; id: string }
   | { type: "failed"; id: string; problem: Problem }
@@ -58,7 +59,7 @@ export function reduce(state: State, action: Action): State {
     case "frame":
       return onFrame(state, action.frame, action.at);
     case "page":
-      return change(state, action.sessionId, (opened) => onPage(opened, action.page));
+      return change(state, action.sessionId, (opened) => onPage(opened, action.before, action.page));
     case "sent":
       return { ...state, sent: bounded({ ...state.sent, [action.id]: action.sent }, MOST_SENT) };
     case "forget":
@@ -321,8 +322,9 @@ const REWRITES = {
   replaced: "The session's file was replaced",
 };
 
-function onPage(opened: Opened, page: Messages): Opened {
-  if (page.epoch !== opened.epoch) return opened;
+function onPage(opened: Opened, before: number, page: Messages): Opened {
+  // Where the window has changed meanwhile there would be a hole between the page and what is here.
+  if (page.epoch !== opened.epoch || before !== opened.before) return opened;
   const first = opened.messages[0]?.position ?? Number.POSITIVE_INFINITY;
   const older = page.messages.filter(({ position }) => position < first);
   const { tools, notes } = factsOf(page.facts ?? [], older);
@@ -339,7 +341,9 @@ function onPage(opened: Opened, page: Messages): Opened {
 function trim(opened: Opened): Opened {
   if (opened.messages.length <= LONGEST_WINDOW) return opened;
   const messages = opened.messages.slice(-KEPT);
-  return { ...opened, messages, before: messages[0]?.position };
+  const first = messages[0]?.position ?? 0;
+  // What happened between messages that have left comes again with them.
+  return { ...opened, messages, before: first, notes: opened.notes.filter(({ after }) => after >= first) };
 }
 
 /** What the phone kept is good until the daemon has spoken. */

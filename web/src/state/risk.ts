@@ -21,7 +21,26 @@ const RISKY: readonly RegExp[] = [
   /:\(\)\s*\{/,
   /\bbase64\s+(?:-d|--decode)\b/,
   /(?:~|\$HOME)?\/\.(?:ssh|aws|gnupg|netrc|npmrc)\b[^\s;&|]*/,
+  /⟨U\+[0-9A-F]{4,6}⟩/,
 ];
+
+/** Signs that turn the direction of what is read: with them a line reads as what it is not. */
+const TURNING = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/** Those, and all others that nobody sees. */
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+const named = (sign: string): string =>
+  `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+
+/** A text in which no sign turns the others: each that would is named. */
+export function unturned(text: string): string {
+  return text.replace(TURNING, named);
+}
+
+/** A text in which everything is seen: what nobody would see is named. */
+export function bare(text: string): string {
+  return text.replace(UNSEEN, named);
+}
 
 export type Piece = { text: string; risky: boolean };
 

@@ -5,6 +5,8 @@ import type { Picture, Run } from "../api/types";
 
 export type Screen = {
   columns: number;
+  /** Somebody has asked for this size. */
+  fitted: boolean;
   cursor: readonly [number, number] | undefined;
   title: string;
   rows: readonly (readonly Run[])[];
@@ -14,7 +16,8 @@ export function draw(before: Screen | undefined, picture: Picture): Screen {
   const known = picture.whole ? [] : (before?.rows ?? []);
   const rows = Array.from({ length: picture.rows }, (_, row) => known[row] ?? []);
   for (const { row, runs } of picture.lines) if (row < rows.length) rows[row] = runs;
-  return { columns: picture.columns, cursor: picture.cursor, title: picture.title, rows };
+  const { columns, fitted, cursor, title } = picture;
+  return { columns, fitted, cursor, title, rows };
 }
 
 /** What stands on it, without the rows that are empty. */

@@ -21,7 +21,7 @@ function watch(watcher: () => void): () => void {
 
 /** The time, again each second while `ticking`. */
 export function useNow(ticking = true): number {
-  const [now, set] = useState(() => Date.now());
-  useEffect(() => (ticking ? watch(() => set(Date.now())) : undefined), [ticking]);
-  return ticking ? now : Date.now();
+  const [, redraw] = useState(0);
+  useEffect(() => (ticking ? watch(() => redraw((n) => n + 1)) : undefined), [ticking]);
+  return Date.now();
 }

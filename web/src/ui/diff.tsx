@@ -3,6 +3,7 @@
 import { parsePatch, type StructuredPatch, structuredPatch } from "diff";
 import { WrapText } from "lucide";
 import { choose, settings } from "../settings";
+import { unturned } from "../state/risk";
 import { base } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "./icon";
@@ -14,7 +15,7 @@ export default function Diff({ text, numbered = true }: { text: string; numbered
   const known = parse(text);
   const files = known ?? parse(framed(text));
   const wrap = useStore(settings, (chosen) => chosen.wrap);
-  if (!files) return <pre class="output">{text}</pre>;
+  if (!files) return <pre class="output">{unturned(text)}</pre>;
   return (
     <div class={`diff${wrap ? " wrap" : ""}${known && numbered ? "" : " no-numbers"}`}>
       <div class="diff-files">
@@ -112,7 +113,7 @@ function DiffLine({ line }: { line: Numbered }) {
     <div class={`line ${kind}`}>
       <span class="no">{line.new ?? line.old ?? ""}</span>
       <span class="sign">{line.sign}</span>
-      <span class="said">{line.text || " "}</span>
+      <span class="said">{unturned(line.text) || " "}</span>
     </div>
   );
 }

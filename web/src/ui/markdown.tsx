@@ -87,10 +87,19 @@ const Block = memo(
   (before, after) => before.raw === after.raw,
 );
 
+/** What cannot be laid out, because it is nested without end, is shown as the text that it is. */
+function drawn(token: Token): DocumentFragment | string {
+  try {
+    return clean(marked.parser([token]));
+  } catch {
+    return token.raw;
+  }
+}
+
 function Html({ token }: { token: Token }) {
   const ref = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    ref.current?.replaceChildren(clean(marked.parser([token])));
+    ref.current?.replaceChildren(drawn(token));
   }, [token]);
   return <div ref={ref} class={token.type === "table" ? "block table" : "block"} dir="auto" />;
 }

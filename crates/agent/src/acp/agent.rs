@@ -178,6 +178,7 @@ pub(super) enum Order {
     Authenticate { params: Value, reply: Reply<()> },
     Open { open: Open, reply: Reply<Ready> },
     Session { id: String, what: What, reply: Reply<()> },
+    Change { id: String, to: Change, reply: Reply<()> },
     Stop { reply: oneshot::Sender<()> },
 }
 
@@ -187,6 +188,12 @@ pub(super) enum What {
     Answer { question: String, choice: String, reason: Option<String> },
     Cancel,
     Mode(Wanted),
+    Model(String),
+}
+
+/// What of a session is to be another one.
+pub(super) enum Change {
+    Mode(Mode),
     Model(String),
 }
 
@@ -363,6 +370,21 @@ impl Control {
     /// Changes the model, in the agent's words.
     pub async fn set_model(&self, model: impl Into<String>) -> Result<(), Failure> {
         self.order(What::Model(model.into())).await
+    }
+
+    /// The same as [`Control::set_mode`], but waits until the agent has done it, and fails where it refuses. Only for those whose
+    /// events somebody else reads: an agent is not read while its events wait.
+    pub async fn change_mode(&self, mode: Mode) -> Result<(), Failure> {
+        self.change(Change::Mode(mode)).await
+    }
+
+    /// The same as [`Control::set_model`], with what [`Control::change_mode`] does differently.
+    pub async fn change_model(&self, model: impl Into<String>) -> Result<(), Failure> {
+        self.change(Change::Model(model.into())).await
+    }
+
+    async fn change(&self, to: Change) -> Result<(), Failure> {
+        ask(&self.orders, |reply| Order::Change { id: self.id.clone(), to, reply }).await
     }
 
     async fn order(&self, what: What) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! The task that owns an agent: its lines, the orders of whoever holds it, and the clock, in one loop.
 
 mod asks;
+mod changes;
 mod live;
 
 use super::about::{About, Opened};
@@ -11,7 +12,7 @@ use super::terminals::Terminals;
 use super::wire::{Frame, Json, Params, RpcError, object, text};
 use super::wrong::{self, Ended};
 use crate::deadline::{after, until};
-use crate::model::{Event, EventKind, Failure, Level, Source};
+use crate::model::{Event, EventKind, Failure, Source};
 use live::Live;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -77,9 +78,12 @@ enum Then {
     Signed(Reply<()>),
     Open { open: Open, reply: Reply<Ready> },
     Prompt(String),
-    Mode(String, String),
-    Model(String, String),
+    Mode { session: String, mode: String, asker: Asker },
+    Model { session: String, model: String, asker: Asker },
 }
+
+/// Who wants to know what came of a change, where somebody does. Else it is told by an event.
+type Asker = Option<Reply<()>>;
 
 /// What the loop woke up for.
 enum Woke {
@@ -204,6 +208,7 @@ impl Engine {
                 // Whoever has gone away does not want to know.
                 drop(reply.send(outcome));
             }
+            Order::Change { id, to, reply } => self.change(&id, to, reply),
             Order::Stop { reply } => self.end.stopped = Some(reply),
         }
     }
@@ -248,15 +253,11 @@ impl Engine {
             What::Cancel => live.cancel(&self.connection),
             What::Mode(mode) => {
                 let mode = live.mode_id(&mode)?;
-                let params = json!({ "sessionId": id, "modeId": mode });
-                let pending = self.control(Step::Control, Then::Mode(id.to_owned(), mode));
-                self.request("session/set_mode", params, pending);
+                self.set_mode(id, mode, None);
             }
             What::Model(model) => {
                 live.offers_models()?;
-                let params = json!({ "sessionId": id, "modelId": model });
-                let pending = self.control(Step::Control, Then::Model(id.to_owned(), model));
-                self.request("session/set_model", params, pending);
+                self.set_model(id, model, None);
             }
         }
         Ok(())
@@ -350,23 +351,11 @@ impl Engine {
                     live.prompted(outcome.map(|json| json.unwrap_or(RawValue::NULL).to_owned()));
                 }
             }
-            Then::Mode(id, mode) => self.changed(&id, outcome.map(|_| live::mode_is(&mode))),
-            Then::Model(id, model) => self.changed(&id, outcome.map(|_| live::model_is(model))),
-        }
-    }
-
-    /// A mode or a model was set, or was not.
-    fn changed(&mut self, id: &str, outcome: Result<Event<'static>, Failure>) {
-        let Some(live) = self.sessions.get_mut(id) else { return };
-        match outcome {
-            Ok(event) => live.changed(event),
-            Err(failure) => {
-                let text = match &failure.hint {
-                    Some(hint) => format!("{}; {hint}", failure.message),
-                    None => failure.message,
-                };
-                let kind = EventKind::Notice { level: Level::Error, text };
-                live.say(Event::new(Source::Acp, kind));
+            Then::Mode { session, mode, asker } => {
+                self.changed(&session, outcome.map(|_| live::mode_is(&mode)), asker);
+            }
+            Then::Model { session, model, asker } => {
+                self.changed(&session, outcome.map(|_| live::model_is(model)), asker);
             }
         }
     }
@@ -461,7 +450,7 @@ impl Engine {
                         live.prompted(Err(failure));
                     }
                 }
-                Then::Mode(..) | Then::Model(..) => {}
+                Then::Mode { .. } | Then::Model { .. } => {}
             }
         }
         for (_, live) in self.sessions.drain() {

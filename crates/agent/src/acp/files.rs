@@ -1,6 +1,6 @@
 //! Files that an agent reads and writes through us: never outside of where it works.
 
-use super::policy::real;
+use super::policy::{is_below, real};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const LARGEST: u64 = 32 << 20;
 pub(super) fn confined(root: &Path, path: &str) -> io::Result<PathBuf> {
     let root = real(root);
     let file = real(&root.join(path));
-    if file != root && file.starts_with(&root) {
+    if file != root && is_below(&file, &root) {
         return Ok(file);
     }
     let message = format!("{path} is not in {}", root.display());
@@ -90,6 +90,10 @@ mod tests {
             assert!(write(&root, out, "x").await.is_err(), "{out}");
         }
         assert!(!directory.path().join("born").exists());
+        // The directory of this process, as a config has it where nobody names another.
+        let here = std::path::Path::new(".");
+        assert!(confined(here, &secret).is_err() && confined(here, "../secret").is_err());
+        assert!(confined(here, "Cargo.toml").is_ok());
         write(&root, "a/b.txt", "one\ntwo\nthree\n").await.unwrap();
         assert_eq!(read(&root, "a/b.txt", Some(2), Some(1)).await.unwrap(), "two\n");
         assert_eq!(std::fs::read_to_string(directory.path().join("secret")).unwrap(), "s");

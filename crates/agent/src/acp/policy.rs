@@ -107,7 +107,7 @@ impl Rule {
         });
         let path = self.path.as_deref().is_none_or(|below| match meaning {
             Some(Meaning::Mutation { path, .. }) => {
-                real(&cwd.join(path)).starts_with(real(&cwd.join(below)))
+                is_below(&real(&cwd.join(path)), &real(&cwd.join(below)))
             }
             _ => false,
         });
@@ -139,9 +139,16 @@ pub(super) fn option<'q>(question: &'q Question<'_>, allow: bool) -> Option<&'q 
     question.options.iter().find(|choice| choice.effect == wanted)
 }
 
-/// A path with its links followed, as far as it is there, and without `..` beyond.
+/// A path from the root, with its links followed, as far as it is there, and without `..` beyond.
 pub(super) fn real(path: &Path) -> PathBuf {
-    follow(path, 0)
+    let whole = std::path::absolute(Path::new(".").join(path));
+    whole.map(|whole| follow(&whole, 0)).unwrap_or_default()
+}
+
+/// True for a directory, and for all that is in it. One that does not lead to the root, such as a circle of links, has nothing
+/// in it: every path begins with an empty one.
+pub(super) fn is_below(path: &Path, directory: &Path) -> bool {
+    directory.is_absolute() && path.starts_with(directory)
 }
 
 /// A chain of links is short; a circle of them leads nowhere.
@@ -258,5 +265,11 @@ mod tests {
             assert_eq!(rules.verdict(&change(out), &root), Verdict::Ask, "{out}");
         }
         assert_eq!(real(&root.join("open/way/x")), root.join("closed/x"));
+        let here = rule(Verdict::Allow, None, Some(Path::new(".")));
+        assert_eq!(here.verdict(&change("Cargo.toml"), Path::new(".")), Verdict::Allow);
+        assert_eq!(here.verdict(&change("/etc/passwd"), Path::new(".")), Verdict::Ask);
+        std::os::unix::fs::symlink(root.join("round"), root.join("round")).unwrap();
+        let round = rule(Verdict::Allow, None, Some(Path::new("round")));
+        assert_eq!(round.verdict(&change("/etc/passwd"), &root), Verdict::Ask);
     }
 }

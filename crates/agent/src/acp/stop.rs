@@ -61,7 +61,8 @@ pub(super) fn why(
             (StopReason::EndTurn, None, Some(notice.to_owned()))
         }
         Some("refusal") => {
-            error(Failure::new(Phase::Response, "refused", "the model refused to answer"))
+            let failure = Failure::new(Phase::Response, "refused", "the model refused to answer");
+            error(failure.hint("ask in another way, or use another model"))
         }
         reason => {
             let reason = reason.unwrap_or("none");

@@ -72,6 +72,7 @@ pub(super) fn said(
         NO_METHOD => {
             let message = format!("the agent does not know {}", method(step));
             Failure::new(phase(step), "not_in_this_version", message)
+                .hint("update the agent; `pollux capabilities --probe` tells what it knows")
         }
         _ => Failure::new(phase(step), "agent_error", message),
     };
@@ -108,6 +109,7 @@ pub(super) fn deaf(step: Step) -> Failure {
 
 pub(super) fn no_session() -> Failure {
     Failure::new(Phase::Request, "unknown_session", "the agent has no such session")
+        .hint("`pollux sessions list` shows the sessions")
 }
 
 pub(super) fn no_id(step: Step) -> Failure {

@@ -114,8 +114,19 @@ pub fn said(outcomes: &[Result<Value, String>]) -> Said {
     first(&mut all, |said| matches!(said, Said::Deny(_)))
         .or_else(|| first(&mut all, |said| *said == Said::Ask))
         .or_else(|| first(&mut all, |said| *said == Said::Allow))
-        .or_else(|| first(&mut all, |said| matches!(said, Said::Context(_))))
-        .unwrap_or(Said::Nothing)
+        .unwrap_or_else(|| context(all))
+}
+
+/// What the model is told more: by each function that says something.
+fn context(all: Vec<Said>) -> Said {
+    let told = all.into_iter().filter_map(|said| match said {
+        Said::Context(text) => Some(text),
+        _ => None,
+    });
+    match told.collect::<Vec<_>>().join("\n") {
+        told if told.is_empty() => Said::Nothing,
+        told => Said::Context(told),
+    }
 }
 
 fn one(answer: &Value) -> Said {
@@ -160,6 +171,12 @@ mod tests {
         assert_eq!(said(&[Err("broken".into()), Ok(json!({}))]), Said::Nothing);
         let changed = json!({ "hookSpecificOutput": { "permissionDecision": "allow", "updatedInput": { "a": 1 } } });
         assert!(matches!(said(&[Ok(changed)]), Said::Deny(_)));
+    }
+
+    #[test]
+    fn what_every_hook_adds_is_told() {
+        let adds = |text: &str| Ok(json!({ "hookSpecificOutput": { "additionalContext": text } }));
+        assert_eq!(said(&[adds("one"), adds("two")]), Said::Context("one\ntwo".into()));
     }
 
     #[test]

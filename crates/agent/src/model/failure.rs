@@ -14,7 +14,7 @@ pub struct Failure {
     pub code: &'static str,
     /// What failed, for people.
     pub message: String,
-    /// What to do about it.
+    /// What to do about it. Every failure is made with one; those of old logs may have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Box<str>>,
     /// True where the same run may succeed when it is tried again.
@@ -67,14 +67,34 @@ pub enum Phase {
     Cancelled,
 }
 
+impl Phase {
+    /// What to do about a failure of which no more is known than how far it came.
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Find => "`pollux doctor` tells what is missing",
+            Self::Start => {
+                "`pollux doctor` tells what is wrong; else start the agent by hand and see what it says"
+            }
+            Self::Handshake => "update the agent, or start it by hand and see what it says",
+            Self::Auth => "run `gemini` once and choose how to sign in",
+            Self::Request | Self::Response => {
+                "try again; `pollux doctor` looks at the agent and its settings"
+            }
+            Self::Tool => "see what the tool said, and try again",
+            Self::Budget => "allow more, or go on with the session",
+            Self::Cancelled => "the session is kept: go on with it when you like",
+        }
+    }
+}
+
 impl Failure {
-    /// A failure of which nothing else is known.
+    /// A failure of which nothing else is known. What to do about it is what helps in most failures of this phase.
     pub fn new(phase: Phase, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             phase,
             code,
             message: message.into(),
-            hint: None,
+            hint: Some(phase.hint().into()),
             retryable: false,
             exit_code: None,
             signal: None,
@@ -85,7 +105,7 @@ impl Failure {
         }
     }
 
-    /// The same with what to do about it.
+    /// The same with what to do about this one.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into().into_boxed_str());

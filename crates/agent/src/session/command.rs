@@ -103,6 +103,15 @@ pub enum Command {
         #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
         keys: Vec<String>,
     },
+    /// Another size for the window of the agent's own screen, until it is given back.
+    Fit {
+        /// How wide.
+        columns: u16,
+        /// How high.
+        rows: u16,
+    },
+    /// The size that the window had before; it follows the terminal at the desk again.
+    GiveBack,
     /// Go on with the queue, which waits after a turn that was stopped or failed.
     Continue,
     /// End the agent.
@@ -136,6 +145,15 @@ pub enum Order {
         /// Then these keys.
         keys: Vec<String>,
     },
+    /// Another size for its window.
+    Fit {
+        /// How wide.
+        columns: u16,
+        /// How high.
+        rows: u16,
+    },
+    /// The size that its window had before.
+    GiveBack,
     /// An answer.
     Answer {
         /// Which question.

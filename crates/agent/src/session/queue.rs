@@ -40,6 +40,8 @@ impl Queue {
     pub(super) fn cancel(&mut self, id: &str) -> bool {
         let before = self.waiting.len();
         self.waiting.retain(|queued| queued.id != id);
+        // Where nothing waits, nothing waits for somebody.
+        self.held &= !self.waiting.is_empty();
         self.waiting.len() < before
     }
 

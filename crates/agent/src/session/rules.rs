@@ -9,7 +9,7 @@ use super::keys::wrong;
 use super::known::Known;
 use super::questions::{Open, Questions};
 use super::queue::{Queue, Queued};
-use super::said::{not_queued, notice, record, set_model};
+use super::said::{fit, not_queued, notice, record, set_model};
 use crate::model::{
     Answer, Event, EventKind, Level, Mode, Role, SessionChange, SessionStatus, Source, StopReason,
     Text,
@@ -53,6 +53,10 @@ pub struct Session {
     wanted: Mode,
     /// When the mode ends, and which one comes back.
     until: Option<(Timestamp, Mode)>,
+    /// How many orders for a mode are on their way to the agent.
+    changing: usize,
+    /// The mode that was asked for last, until the agent says that it is in it.
+    unheard: Option<Mode>,
     model: Option<String>,
     questions: Questions,
     queue: Queue,
@@ -97,6 +101,8 @@ impl Session {
             mode,
             wanted: mode,
             until: None,
+            changing: 0,
+            unheard: None,
             model: None,
             questions: Questions::default(),
             queue: Queue::default(),
@@ -173,7 +179,12 @@ impl Session {
             }
             None => {}
         }
+        let worked = self.status == SessionStatus::Working;
         let verdict = self.decide(request, now);
+        if !worked && self.status == SessionStatus::Working {
+            // It has had nothing to speak of until now.
+            self.hears(now);
+        }
         // What was refused may be right later: only what was done is not done again.
         if matches!(verdict.reply, Reply::Done(_)) {
             let reply = verdict.reply.clone();
@@ -198,6 +209,8 @@ impl Session {
                 let order = Order::Keys { text: text.clone(), keys: keys.clone() };
                 Verdict::done(Done::Sent, vec![Effect::Order(order)])
             }
+            Command::Fit { columns, rows } => fit(*columns, *rows),
+            Command::GiveBack => Verdict::done(Done::Sent, vec![Effect::Order(Order::GiveBack)]),
             Command::Answer { question_id, choice, reason, shown } => {
                 let order = Order::Answer {
                     question_id: question_id.clone(),
@@ -279,17 +292,21 @@ impl Session {
             (mode, None) => mode,
         };
         self.until = lasts.map(|lasts| (now.saturating_add(lasts).unwrap_or(now), back));
-        self.wanted = mode;
-        Verdict::done(Done::Sent, vec![Effect::Order(Order::Mode(mode))])
+        Verdict::done(Done::Sent, vec![self.order_mode(mode)])
     }
 
     /// Takes a fact in. What follows from it is to be done after it was recorded.
     pub fn event(&mut self, event: &Event<'_>, now: Timestamp) -> Vec<Effect> {
-        self.heard_at = now;
-        self.stalled = false;
+        let own = event.source == Source::Pollux;
+        // That an agent is silent, and what else Pollux has to say of it, is no word of the agent.
+        let of_it = own && matches!(event.kind, EventKind::Notice { .. });
+        if !of_it {
+            self.hears(now);
+        }
         match &event.kind {
             EventKind::SessionChanged(change) => {
-                if let Some(mode) = change.mode {
+                // Its own words of it were `delivered`.
+                if let Some(mode) = change.mode.filter(|_| !own) {
                     self.mode_is(mode);
                 }
                 if let Some(model) = &change.model {
@@ -340,6 +357,11 @@ impl Session {
         }
     }
 
+    fn hears(&mut self, now: Timestamp) {
+        self.heard_at = now;
+        self.stalled = false;
+    }
+
     /// Whether an agent that says that it is idle does not know yet of the prompt that is on its way to it. Over ACP it says
     /// so when it is there; every driver says so behind the end of a turn, which has sent the next prompt by then.
     fn is_late(&mut self, source: Source) -> bool {
@@ -347,9 +369,19 @@ impl Session {
         self.sending.is_some() && (follows || source == Source::Acp)
     }
 
-    /// The agent is in another mode now, perhaps because somebody pressed a key in its terminal.
+    fn order_mode(&mut self, mode: Mode) -> Effect {
+        self.wanted = mode;
+        self.changing += 1;
+        self.unheard = Some(mode);
+        Effect::Order(Order::Mode(mode))
+    }
+
+    /// The agent says in which mode it is. Where that is not the one that was asked for, somebody pressed a key in its terminal;
+    /// unless it was asked just now: then the agent speaks of before, or goes through other modes to get there.
     fn mode_is(&mut self, mode: Mode) {
-        if mode != self.wanted {
+        if mode == self.wanted {
+            self.unheard = None;
+        } else if self.unheard.is_none() && self.changing == 0 {
             self.until = None;
             self.wanted = mode;
         }
@@ -375,11 +407,16 @@ impl Session {
 
     /// An order reached the agent. What follows from it is a fact now.
     pub fn delivered(&mut self, order: &Order) -> Vec<Effect> {
+        self.is_done_with(order);
         let mut change = SessionChange::default();
         match order {
             Order::Mode(mode) if *mode != self.mode => {
-                self.mode_is(*mode);
+                self.mode = *mode;
                 change.mode = Some(*mode);
+            }
+            Order::Mode(mode) => {
+                self.unheard = self.unheard.filter(|unheard| unheard != mode);
+                return Vec::new();
             }
             Order::Model(model) if self.model.as_ref() != Some(model) => {
                 self.model = Some(model.clone());
@@ -390,8 +427,16 @@ impl Session {
         vec![record(EventKind::SessionChanged(change))]
     }
 
+    /// An order is no longer on its way.
+    fn is_done_with(&mut self, order: &Order) {
+        if matches!(order, Order::Mode(_)) {
+            self.changing = self.changing.saturating_sub(1);
+        }
+    }
+
     /// An order did not reach the agent. What it would have changed is as it was.
     pub fn failed(&mut self, order: &Order, why: &str, now: Timestamp) -> Vec<Effect> {
+        self.is_done_with(order);
         let what = match order {
             Order::Prompt { .. } => {
                 // Unless the agent has said what it does instead.
@@ -402,7 +447,7 @@ impl Session {
                 if let Some(sending) = self.sending.take() {
                     self.queue.waiting.insert(0, sending);
                 }
-                self.queue.held = true;
+                self.queue.held = !self.queue.waiting.is_empty();
                 "the prompt"
             }
             Order::Answer { question_id, .. } => {
@@ -413,17 +458,29 @@ impl Session {
             }
             Order::Interrupt => "the interrupt",
             Order::Mode(mode) => {
-                // A mode that has ended must end: it is tried again.
-                let ended = self.mode == Mode::Yolo && *mode != Mode::Yolo;
-                let again = now.saturating_add(TRY_AGAIN).unwrap_or(now);
-                self.until = ended.then_some((again, *mode));
-                self.wanted = self.mode;
+                self.mode_stays(*mode, now);
                 "the mode"
             }
             Order::Model(_) => "the model",
             Order::Keys { .. } => "a key",
+            Order::Fit { .. } | Order::GiveBack => "the size",
             Order::Stop => "the end",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]
+    }
+
+    /// The agent could not be brought into a mode.
+    fn mode_stays(&mut self, asked: Mode, now: Timestamp) {
+        // What was asked for behind it decides.
+        if self.changing > 0 {
+            return;
+        }
+        // One that it is in already ends when it shall.
+        if asked != self.mode {
+            // A mode that has ended must end: it is tried again.
+            let again = now.saturating_add(TRY_AGAIN).unwrap_or(now);
+            self.until = (self.mode == Mode::Yolo).then_some((again, asked));
+        }
+        (self.wanted, self.unheard) = (self.mode, None);
     }
 }

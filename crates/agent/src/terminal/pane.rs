@@ -10,7 +10,9 @@ use std::time::Duration;
 
 /// What a pane is asked for at once.
 const FACTS: &str = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} \
-    #{alternate_on} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+    #{alternate_on} #{?@pollux_before,1,0} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+/// Where the size is written that a window had before it was made to fit another screen.
+const BEFORE: &str = "@pollux_before";
 
 /// A program to be run in a window of its own.
 #[derive(Debug, Clone)]
@@ -48,6 +50,8 @@ pub struct Captured {
     pub cursor: Cursor,
     /// True where the program has switched to the alternate screen.
     pub alternate: bool,
+    /// True where the window has been made to fit another screen than the one at the desk.
+    pub fitted: bool,
     /// What tmux tells of it.
     pub told: Told,
 }
@@ -116,16 +120,16 @@ impl Pane {
         let facts = ["display-message", "-p", "-t", &self.id, FACTS];
         let picture = ["capture-pane", "-p", "-e", "-t", &self.id];
         let (facts, rows) = self.server.picture(&self.id, &facts, &picture).await?;
-        let mut fields = facts.splitn(7, ' ');
+        let mut fields = facts.splitn(8, ' ');
         let mut number = || fields.next().and_then(|field| field.parse::<u16>().ok()).unwrap_or(0);
         let size = Size { columns: number(), rows: number() };
         let (column, row, visible) = (number(), number(), number() == 1);
-        let alternate = number() == 1;
+        let (alternate, fitted) = (number() == 1, number() == 1);
         let cursor = Cursor { row, column, visible };
         let told = Told::read(fields.next().unwrap_or_default());
         let at = format!("\x1b[0m\x1b[{};{}H", row + 1, column + 1);
         let text = format!("\x1b[0m\x1b[H\x1b[2J{}{at}", rows.join("\r\n"));
-        Ok(Captured { text, size, cursor, alternate, told })
+        Ok(Captured { text, size, cursor, alternate, fitted, told })
     }
 
     /// The rows that stand in it now, as text. Takes nothing from its watcher.
@@ -180,6 +184,30 @@ impl Pane {
         self.server.command(&words).await.map(drop)
     }
 
+    /// Gives its window another size until [`Pane::give_back`], whoever looks at it.
+    pub async fn fit(&self, size: Size) -> Result<(), Failure> {
+        let before = self.capture().await?.size;
+        let before = format!("{}x{}", before.columns, before.rows);
+        // The first one counts: it is the size that the desk had chosen.
+        let words = ["set-option", "-p", "-o", "-q", "-t", &self.id, BEFORE, &before];
+        self.server.command(&words).await?;
+        let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
+        let words = ["resize-window", "-t", &self.window, "-x", &columns, "-y", &rows];
+        self.server.command(&words).await.map(drop)
+    }
+
+    /// Gives its window the size that it had before it was made to fit, and lets it follow the terminal at the desk again.
+    pub async fn give_back(&self) -> Result<(), Failure> {
+        let asked = format!("#{{{BEFORE}}}");
+        let told = self.server.ask(&["display-message", "-p", "-t", &self.id, &asked]).await?;
+        let size = told.split_once('x');
+        let size = size.and_then(|(wide, high)| Some((wide.parse().ok()?, high.parse().ok()?)));
+        let Some((columns, rows)) = size else { return Ok(()) };
+        let words = ["set-option", "-p", "-u", "-t", &self.id, BEFORE];
+        self.server.command(&words).await?;
+        self.resize(Size { columns, rows }).await
+    }
+
     /// Makes its program draw everything anew: its window becomes narrower for a moment.
     pub async fn redraw(&self) -> Result<(), Failure> {
         let size = self.capture().await?.size;
@@ -200,4 +228,12 @@ impl Pane {
     pub async fn kill(&self) -> Result<(), Failure> {
         self.server.command(&["kill-pane", "-t", &self.id]).await.map(drop)
     }
+}
+
+/// The command of tmux that gives a window back, for those who are about to look at it: it takes their size.
+pub fn give_back(pane: &str) -> [String; 6] {
+    let is_fitted = format!("#{{{BEFORE}}}");
+    let commands =
+        format!("set-option -w -u -t {pane} window-size ; set-option -p -u -t {pane} {BEFORE}");
+    ["if-shell", "-F", "-t", pane, &is_fitted, &commands].map(str::to_owned)
 }

@@ -99,10 +99,7 @@ impl Screen {
     /// All of it as one text, one line for each row.
     pub fn text(&self) -> String {
         let rows = self.rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1);
-        let mut text =
-            self.rows.iter().take(rows).fold(String::new(), |text, row| text + row + "\n");
-        text.truncate(text.trim_end_matches('\n').len() + usize::from(!text.is_empty()));
-        text
+        self.rows.iter().take(rows).fold(String::new(), |text, row| text + row + "\n")
     }
 }
 

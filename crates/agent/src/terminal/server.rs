@@ -81,9 +81,8 @@ impl Server {
     async fn client(socket: &Socket, words: &[&str]) -> Result<Self, Failure> {
         let mut tmux = socket.tmux();
         tmux.arg("-C").args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = tmux.process_group(0).kill_on_drop(true).spawn().map_err(|error| {
-            Failure::new(Phase::Start, "tmux_absent", format!("tmux could not be started: {error}"))
-        })?;
+        let child = tmux.process_group(0).kill_on_drop(true).spawn();
+        let mut child = child.map_err(|error| socket::absent(&error))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Failure::new(Phase::Start, "tmux_failed", "tmux has no pipes"));
         };
@@ -197,6 +196,7 @@ async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String
 
 fn gone() -> Failure {
     Failure::new(Phase::Request, "tmux_gone", "the tmux server is gone")
+        .hint("go on with its sessions: `pollux new --resume ID`")
 }
 
 fn refused(why: &str) -> Failure {

@@ -120,7 +120,7 @@ impl Socket {
     }
 }
 
-fn absent(error: &std::io::Error) -> Failure {
+pub(super) fn absent(error: &std::io::Error) -> Failure {
     let message = format!("tmux could not be started: {error}");
     let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
     Failure::new(Phase::Start, "tmux_absent", message).hint(hint)

@@ -41,6 +41,7 @@ fn heard(scenario: &str) -> Vec<Value> {
 
 #[test]
 fn an_editor_hears_of_every_call_from_its_beginning() {
+    let mut calls = 0;
     for scenario in
         ["edit", "shell_ok", "parallel", "mcp_stdio", "reject_shell", "always_edit", "unknown_tool"]
     {
@@ -58,7 +59,9 @@ fn an_editor_hears_of_every_call_from_its_beginning() {
                 _ => {}
             }
         }
+        calls += begun.len();
     }
+    assert!(calls > 4, "{calls} calls were heard of");
 }
 
 #[test]

@@ -149,6 +149,22 @@ fn what_waits_is_not_sent_after_a_turn_that_was_stopped_until_somebody_says_so()
 }
 
 #[test]
+fn a_queue_that_was_held_and_is_empty_holds_nothing_that_comes_later() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&prompt("b", "two"), at(0));
+    session.command(&request("c", Command::Interrupt), at(1));
+    session.event(&ended(StopReason::Cancelled), at(2));
+    session.command(&request("d", Command::Cancel { queued: "b".into() }), at(3));
+    assert!(!session.state().held, "nothing waits");
+    let verdict = session.command(&prompt("e", "three"), at(4));
+    assert_eq!(orders(&verdict.effects), [Order::prompt("three")]);
+    session.command(&prompt("f", "four"), at(5));
+    let effects = session.event(&ended(StopReason::EndTurn), at(6));
+    assert_eq!(orders(&effects), [Order::prompt("four")]);
+}
+
+#[test]
 fn somebody_who_says_go_on_before_the_stopped_turn_has_ended_is_heard() {
     let mut session = idle();
     session.command(&prompt("a", "one"), at(0));
@@ -181,6 +197,20 @@ fn keys_are_pressed_at_any_time_and_only_keys_are() {
     assert_eq!(orders(&verdict.effects), [Order::Keys { text: None, keys: vec!["Escape".into()] }]);
     let verdict = session.command(&request("c", keys(&["kill-server"])), at(1));
     assert_eq!(code(&verdict.reply), "wrong_keys");
+}
+
+#[test]
+fn a_window_is_made_to_fit_and_given_back_and_never_to_a_size_of_no_use() {
+    let mut session = idle();
+    let fit = |columns, rows| Command::Fit { columns, rows };
+    let verdict = session.command(&request("a", fit(50, 40)), at(0));
+    assert_eq!(orders(&verdict.effects), [Order::Fit { columns: 50, rows: 40 }]);
+    for (id, columns, rows) in [("b", 0, 40), ("c", 50, 9), ("d", u16::MAX, 40)] {
+        let verdict = session.command(&request(id, fit(columns, rows)), at(1));
+        assert_eq!(code(&verdict.reply), "wrong_size");
+    }
+    let verdict = session.command(&request("e", Command::GiveBack), at(2));
+    assert_eq!(orders(&verdict.effects), [Order::GiveBack]);
 }
 
 #[test]
@@ -291,6 +321,63 @@ fn a_mode_that_could_not_be_taken_back_is_taken_back_again() {
     assert_eq!(orders(&session.tick(at(70))), [Order::Mode(Mode::Default)]);
 }
 
+fn mode_is(mode: Mode) -> Event<'static> {
+    let change = SessionChange { mode: Some(mode), ..SessionChange::default() };
+    Event::new(Source::Screen, EventKind::SessionChanged(change))
+}
+
+#[test]
+fn a_mode_for_a_while_ends_whatever_the_agent_goes_through_to_get_there() {
+    let for_a_minute = |id: &str, mode| Request {
+        id: id.into(),
+        by: By::device("phone"),
+        command: Command::Mode { mode, seconds: Some(60) },
+    };
+    let mut session = idle();
+    session.command(&for_a_minute("a", Mode::Plan), at(0));
+    // The next is asked for while the first is on its way.
+    session.command(&for_a_minute("b", Mode::Yolo), at(1));
+    session.event(&mode_is(Mode::AutoEdit), at(2));
+    session.event(&mode_is(Mode::Plan), at(2));
+    session.delivered(&Order::Mode(Mode::Plan));
+    session.event(&mode_is(Mode::Yolo), at(3));
+    session.delivered(&Order::Mode(Mode::Yolo));
+    assert_eq!((session.state().mode, session.wakes_at()), (Mode::Yolo, Some(at(61))));
+    // Somebody at the terminal has another one in mind.
+    session.event(&mode_is(Mode::AutoEdit), at(4));
+    assert_eq!(session.wakes_at(), None);
+}
+
+#[test]
+fn what_an_agent_says_before_it_is_in_its_mode_does_not_make_the_mode_last() {
+    let mut session = idle();
+    let command = Command::Mode { mode: Mode::Yolo, seconds: None };
+    session.command(&Request { id: "y".into(), by: By::device("phone"), command }, at(0));
+    let effects = session.delivered(&Order::Mode(Mode::Yolo));
+    let [Effect::Record(told)] = effects.as_slice() else { panic!("{effects:?}") };
+    session.event(told, at(0));
+    // Over ACP that it was told is known before it has said in which mode it began.
+    session.event(&mode_is(Mode::Default), at(1));
+    session.event(&mode_is(Mode::Yolo), at(1));
+    assert_eq!((session.state().mode, session.wakes_at()), (Mode::Yolo, Some(at(3600))));
+}
+
+#[test]
+fn yolo_that_could_not_be_made_longer_still_ends() {
+    let mut session = idle();
+    let yolo = |id: &str| Request {
+        id: id.into(),
+        by: By::device("phone"),
+        command: Command::Mode { mode: Mode::Yolo, seconds: None },
+    };
+    session.command(&yolo("a"), at(0));
+    session.delivered(&Order::Mode(Mode::Yolo));
+    session.command(&yolo("b"), at(10));
+    session.failed(&Order::Mode(Mode::Yolo), "a question is open", at(10));
+    assert_eq!(session.wakes_at(), Some(at(3610)));
+    assert_eq!(orders(&session.tick(at(3610))), [Order::Mode(Mode::Default)]);
+}
+
 #[test]
 fn an_agent_that_says_nothing_while_it_works_has_stalled_and_since_when_is_known() {
     let mut session = idle();
@@ -298,11 +385,21 @@ fn an_agent_that_says_nothing_while_it_works_has_stalled_and_since_when_is_known
     session.event(&event(EventKind::TurnStarted { prompt: "one".into() }), at(1));
     assert_eq!(session.wakes_at(), Some(at(91)));
     assert!(session.tick(at(90)).is_empty());
-    assert!(matches!(session.tick(at(95)).as_slice(), [Effect::Record(_)]));
-    assert_eq!(session.state().stalled_since, Some(at(1)));
+    let effects = session.tick(at(95));
+    let [Effect::Record(notice)] = effects.as_slice() else { panic!("{effects:?}") };
+    session.event(notice, at(95));
+    assert_eq!(session.state().stalled_since, Some(at(1)), "what is said of it is not said by it");
     assert!(session.tick(at(200)).is_empty(), "it is said once");
     session.event(&event(EventKind::Notice { level: Level::Warning, text: "…".into() }), at(300));
     assert_eq!(session.state().stalled_since, None);
+}
+
+#[test]
+fn an_agent_that_had_nothing_to_do_for_long_has_not_stalled_when_it_is_given_a_prompt() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(10_000));
+    assert_eq!(session.wakes_at(), Some(at(10_090)));
+    assert!(session.tick(at(10_001)).is_empty());
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn shorten(value: &mut Value) {
 
 #[test]
 fn every_failed_recording_is_one_typed_error_and_no_other_is() {
+    let (mut failed, mut done) = (0, 0);
     for entry in glob("*/headless") {
         for exit in files(&entry, "exit") {
             let code: i32 = fs::read_to_string(&exit).unwrap().trim().parse().unwrap();
@@ -115,7 +116,9 @@ fn every_failed_recording_is_one_typed_error_and_no_other_is() {
             };
             let well = code == 0 && stream.contains(r#""status":"success","stats""#);
             assert_eq!(error.is_none(), well, "{}", exit.display());
+            done += usize::from(well);
             if let Some(error) = error {
+                failed += 1;
                 assert_eq!(error.exit_code, Some(code));
                 assert!(
                     !error.message.contains("[object"),
@@ -126,6 +129,7 @@ fn every_failed_recording_is_one_typed_error_and_no_other_is() {
             }
         }
     }
+    assert!(failed > 0 && done > 0, "{failed} failed, {done} did not");
 }
 
 #[test]

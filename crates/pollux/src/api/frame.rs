@@ -131,10 +131,12 @@ pub struct Picture {
     pub session_id: String,
     /// True where all rows are in it: forget those of before.
     pub whole: bool,
-    /// How wide the screen is. It is the size of the window at the desk, and stays that.
+    /// How wide the screen is. It is the size of the window at the desk, and stays that until somebody asks for another.
     pub columns: u16,
     /// How high the screen is.
     pub rows: u16,
+    /// True where somebody has asked for this size, and nobody has given the window back yet.
+    pub fitted: bool,
     /// Where the cursor is, where it is to be seen: row and column, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<(u16, u16)>,

@@ -40,8 +40,7 @@ pub(crate) struct Acp {
 
 impl Acp {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.context("could not start")?.block_on(async {
+        super::session::runtime().context("could not start")?.block_on(async {
             let (lines, desk) = lines::open();
             let agents = match agents::Agents::new(self, config).await {
                 Ok(agents) => agents,

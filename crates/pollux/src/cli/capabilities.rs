@@ -2,6 +2,7 @@
 
 mod probe;
 
+use super::session::runtime;
 use crate::config::Config;
 use crate::report;
 use crate::report::table::{Align, Table};
@@ -81,9 +82,8 @@ struct Found {
 
 impl Found {
     fn new(args: &Capabilities, config: &Config) -> anyhow::Result<Self> {
-        let mut search = config.search.clone();
-        search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let search = config.search_for(args.agent_path.as_ref());
+        let runtime = runtime()?;
         let cache = config.cache.join("agents.json");
         let found = runtime.block_on(Cli::find(&search, Some(&cache)));
         let is_set = |name: &str| config.variables.iter().any(|set| set == name);

@@ -94,8 +94,7 @@ impl Claude {
         for note in &setup.notes {
             report::warn(note);
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.context("could not start")?;
+        let runtime = super::session::runtime().context("could not start")?;
         runtime.block_on(async {
             match (self.0.get_flag("print"), setup.input) {
                 (_, Format::Stream) => Box::pin(talk(setup, config)).await,

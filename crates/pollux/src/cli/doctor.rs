@@ -5,6 +5,7 @@ mod house;
 mod strays;
 
 use crate::config::Config;
+use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Cell, Table};
 use anstyle::{AnsiColor, Style};
@@ -91,7 +92,7 @@ fn print(findings: &[Finding]) -> anyhow::Result<()> {
     let hint = Style::new().bold();
     for finding in findings {
         if let Some(text) = &finding.hint {
-            writeln!(out, "\n{hint}{}{hint:#}: {text}", finding.what)?;
+            writeln!(out, "\n{hint}{}{hint:#}: {}", finding.what, clean(text))?;
         }
     }
     Ok(out.flush()?)

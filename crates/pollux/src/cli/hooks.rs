@@ -1,5 +1,6 @@
 //! `pollux hooks install|uninstall|status`.
 
+use super::session::runtime;
 use crate::config::Config;
 use crate::report;
 use crate::report::table::{Align, Table};
@@ -139,9 +140,8 @@ impl Install {
     }
 
     fn check_version(&self, config: &Config) -> anyhow::Result<()> {
-        let mut search = config.search.clone();
-        search.named = self.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let search = config.search_for(self.agent_path.as_ref());
+        let runtime = runtime()?;
         let cache = config.cache.join("agents.json");
         match runtime.block_on(Cli::find(&search, Some(&cache))) {
             Ok(Cli { version: Some(version), path }) if version < SINCE => {
@@ -167,7 +167,11 @@ impl Uninstall {
         match self.place.vehicle {
             Vehicle::Extension => {
                 let extension = Extension::new(&config.gemini);
-                say(extension.uninstall()?, "removed", extension.directory());
+                let removed = extension.uninstall().with_context(|| {
+                    let message = format!("could not remove {}", extension.directory().display());
+                    Trouble::failed("extension", message).hint("remove that directory yourself")
+                })?;
+                say(removed, "removed", extension.directory());
             }
             Vehicle::Settings => {
                 let settings = settings(config, self.place.scope);

@@ -48,16 +48,20 @@ async fn daemon(
 ) -> anyhow::Result<Option<Client>> {
     let directly = only.iter().any(|(_, given)| *given);
     let client = Client::running(config).await?;
-    let driven = match &client {
-        Some(client) => client.session(id).await.ok().and_then(|session| session.driver),
+    let session = match &client {
+        Some(client) => client.session(id).await.ok(),
         None => None,
     };
+    let driven = session.as_ref().and_then(|session| session.driver);
     if driven.is_some() && !(directly && driven == Some(Driver::Terminal)) {
         only_in_terminals(only)?;
         return Ok(client);
     }
     let known = known(config).await.unwrap_or_default();
-    let Some(found) = known.iter().find(|found| found.is_called(id)) else {
+    let is = |found: &&Found| {
+        found.is_called(id) || session.as_ref().is_some_and(|session| is_of(found, session))
+    };
+    let Some(found) = known.iter().find(is) else {
         only_in_terminals(only)?;
         return match client {
             Some(client) => Ok(Some(client)),
@@ -84,11 +88,28 @@ fn only_in_terminals(flags: &[(&str, bool)]) -> anyhow::Result<()> {
     Err(Trouble::refused("only_in_terminals", message).hint("leave it out").into())
 }
 
+/// Whether an agent in a terminal is that of a session of the daemon.
+fn is_of(found: &Found, session: &Summary) -> bool {
+    let own = session.agent_id.as_deref().is_some_and(|id| found.is_called(id));
+    own || found.is_called(&session.id)
+}
+
+/// The session that is the latest, which only a daemon knows.
+async fn latest(config: &Config) -> anyhow::Result<Option<Summary>> {
+    let Some(client) = Client::running(config).await? else { return Ok(None) };
+    Ok(client.session("latest").await.ok())
+}
+
 /// The agent whose id begins so.
 async fn find(id: &str, config: &Config) -> anyhow::Result<Found> {
+    let latest = if id == "latest" { latest(config).await? } else { None };
+    let is = |found: &Found| match &latest {
+        Some(session) => is_of(found, session),
+        None => found.is_called(id),
+    };
     let known = known(config).await?;
     let names = known.iter().filter_map(|found| found.key.clone()).collect::<Vec<_>>();
-    let mut called: Vec<Found> = known.into_iter().filter(|found| found.is_called(id)).collect();
+    let mut called: Vec<Found> = known.into_iter().filter(is).collect();
     let hint = match names.as_slice() {
         [] => {
             "start one with `pollux new`, or `pollux adopt` one that runs in your tmux".to_owned()

@@ -40,7 +40,8 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(crate) struct Run {
     /// The prompt; `-` stands for stdin
     prompt: Option<String>,
-    /// What the agent may do: default (only read), auto-edit, yolo, plan; Claude's acceptEdits and bypassPermissions too
+    /// What the agent may do without asking: default (only read), auto-edit, yolo, plan; Claude's acceptEdits and
+    /// bypassPermissions too
     #[arg(long, default_value = "default", value_parser = mode, hide_default_value = true)]
     mode: Mode,
     /// The model
@@ -125,8 +126,7 @@ pub(super) fn mode(name: &str) -> Result<Mode, String> {
 }
 
 pub(super) fn run(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("could not start")?;
+    let runtime = super::session::runtime().context("could not start")?;
     let ended = runtime.block_on(drive(args, config));
     // Somebody who still reads from stdin does not hold up the end.
     runtime.shutdown_background();
@@ -188,8 +188,7 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
             _ => Ok(Ok((Via::Acp, None))),
         };
     }
-    let mut search = config.search.clone();
-    search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+    let search = config.search_for(args.agent_path.as_ref());
     let cache = config.cache.join("agents.json");
     let cli = match Cli::find(&search, Some(&cache)).await {
         Ok(cli) => cli,
@@ -240,12 +239,19 @@ async fn headless(
             "mode default: the agent can only read; `--mode auto-edit` or `yolo` lets it act",
         );
     }
-    tell(&mut running, output).await?;
-    let outcome = running.outcome().await;
+    let outcome = match tell(&mut running, output).await {
+        Ok(()) => Ok(running.outcome().await),
+        // Nobody reads any more, perhaps: the session must not be left at risk for that.
+        Err(error) => {
+            running.stop().kill();
+            drop(running.outcome().await);
+            Err(error)
+        }
+    };
     if let Some(kept) = kept {
         kept.settle();
     }
-    Ok(outcome)
+    outcome
 }
 
 /// Passes the events on until there are no more. Ctrl-C once asks the agent to stop, twice ends it.

@@ -83,6 +83,9 @@ enum What {
     Allow {
         /// The directory
         directory: PathBuf,
+        /// An array of all that are allowed
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -94,7 +97,9 @@ pub(super) fn run(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
     match serve.what {
         Some(What::Status { json }) => runtime()?.block_on(status(json, config)),
         Some(What::Down) => runtime()?.block_on(down(config)),
-        Some(What::Allow { directory }) => runtime()?.block_on(allow(directory, config)),
+        Some(What::Allow { directory, json }) => {
+            runtime()?.block_on(allow(directory, json, config))
+        }
         None => daemon(serve, config),
     }
 }
@@ -194,10 +199,14 @@ async fn down(config: &Config) -> anyhow::Result<ExitCode> {
     Err(trouble.hint(client.says_why()).into())
 }
 
-async fn allow(directory: PathBuf, config: &Config) -> anyhow::Result<ExitCode> {
+async fn allow(directory: PathBuf, json: bool, config: &Config) -> anyhow::Result<ExitCode> {
     let client = Client::connect(config).await?;
     let path = config.cwd.join(directory);
     let allowed: Projects = client.post("/api/v1/projects", &Trust { path }).await?;
+    if json {
+        report::json(&allowed.projects)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     for project in allowed.projects {
         report::text(&format!("{}\n", project.display()))?;
     }

@@ -6,7 +6,7 @@ mod secret;
 pub mod tls;
 
 pub use headers::{Addresses, Refused, check};
-pub use pairing::{CODE_SECONDS, Pairings, TRIES};
+pub use pairing::Pairings;
 pub use secret::{Secret, hash};
 
 use super::log::{Log, add_device, devices, revoke, seen, unsubscribe_device};
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// That a device was here is written down at most so often.
 const SEEN: SignedDuration = SignedDuration::from_mins(1);
 /// All that there is to be allowed.
-pub const EVERYTHING: [Scope; 4] = [Scope::View, Scope::Prompt, Scope::Approve, Scope::Admin];
+const EVERYTHING: [Scope; 4] = [Scope::View, Scope::Prompt, Scope::Approve, Scope::Admin];
 
 /// Somebody who was let in.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! The agent's own screen, for those who watch it from afar. It is tmux's own picture, taken when something was printed; the
-//! window at the desk keeps its size, and whoever is slow sees the newest picture only.
+//! window at the desk keeps its size unless somebody asks for another, and whoever is slow sees the newest picture only.
 
 use super::hub::Hub;
+use super::hub::terminal::trouble;
 use crate::api::{Line, Picture, ServerFrame};
 use crate::trouble::Trouble;
-use pollux_agent::model::Failure;
 use pollux_agent::terminal::{Captured, Emulator, Pane, Run, Server};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -40,6 +40,7 @@ pub async fn show(hub: Hub, id: String, frames: mpsc::Sender<String>) -> anyhow:
 #[derive(Default)]
 struct Shown {
     size: (u16, u16),
+    fitted: bool,
     cursor: Option<(u16, u16)>,
     title: String,
     rows: Vec<Vec<Run>>,
@@ -66,15 +67,14 @@ impl Shown {
             })
             .collect();
         let title = &captured.told.title;
-        if lines.is_empty() && self.cursor == cursor && self.title == *title {
+        let same = self.cursor == cursor && self.fitted == captured.fitted;
+        if lines.is_empty() && same && self.title == *title {
             return None;
         }
-        *self = Self { size, cursor, title: title.clone(), rows };
+        let fitted = captured.fitted;
+        *self = Self { size, fitted, cursor, title: title.clone(), rows };
         let (session_id, title) = (id.to_owned(), title.clone());
-        Some(Picture { session_id, whole, columns: size.0, rows: size.1, cursor, title, lines })
+        let (columns, rows) = size;
+        Some(Picture { session_id, whole, columns, rows, fitted, cursor, title, lines })
     }
-}
-
-fn trouble(failure: Failure) -> anyhow::Error {
-    Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
 }

@@ -56,7 +56,7 @@ struct Client {
     pictures: (mpsc::Sender<String>, mpsc::Receiver<String>),
 }
 
-/// Somebody else has to be told, or nobody is there any more.
+/// There is nobody to talk to any more, or there shall not be.
 struct Gone;
 
 /// Talks to one client until either side has had enough.
@@ -271,8 +271,7 @@ impl Client {
         if self.watched.is_none() {
             self.api.hub.watch(&self.bell);
         }
-        let mut sessions = listed(&self.api.hub);
-        sessions.truncate(LISTED);
+        let sessions = listed(&self.api.hub, 0, LISTED);
         let sent = sessions.iter().map(|session| (session.id.clone(), session.version));
         self.watched = Some(sent.collect());
         self.frame(&ServerFrame::Sessions { sessions }).await
@@ -307,7 +306,7 @@ impl Client {
     }
 }
 
-/// All sessions, as values.
-pub fn listed(hub: &Hub) -> Vec<crate::api::Summary> {
-    hub.list().iter().map(|summary| (**summary).clone()).collect()
+/// A page of all sessions, the newest first, as values.
+pub fn listed(hub: &Hub, from: usize, most: usize) -> Vec<crate::api::Summary> {
+    hub.list().iter().skip(from).take(most).map(|summary| (**summary).clone()).collect()
 }

@@ -323,7 +323,10 @@ impl Teams {
     /// Ends one agent. False where it had ended before.
     async fn end(&self, caller: &Caller, session: &str) -> anyhow::Result<bool> {
         if self.summary(session).is_none_or(|summary| summary.status == SessionStatus::Exited) {
-            self.over(session).await?;
+            // One that leads for long has many behind it of whom that is written down.
+            if self.kept(session).is_none_or(|kept| !kept.gone) {
+                self.over(session).await?;
+            }
             return Ok(false);
         }
         let id = format!("stop-{}", uuid::Uuid::new_v4());

@@ -18,7 +18,8 @@ static WHOLE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?:AKIA|ASIA)[0-9A-Z]{16}",
         r"npm_[0-9A-Za-z]{30,}",
         r"eyJ[0-9A-Za-z_\-]{8,}\.eyJ[0-9A-Za-z_\-]{8,}\.[0-9A-Za-z_\-]*",
-        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----",
+        // One that was cut off goes as far as it may be one.
+        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|(?:[0-9A-Za-z+/=:,\-\s]|\\[nr])*)",
     ];
     patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
 });
@@ -64,6 +65,12 @@ mod tests {
             redact("Authorization: Bearer abcdefghijklmnop"),
             "Authorization: Bearer [redacted]"
         );
+        let whole = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----\nafter";
+        assert_eq!(redact(whole), "[redacted]\nafter");
+        let cut = "-----BEGIN PRIVATE KEY-----\nMIIEow+/\nIBAAKC";
+        assert_eq!(redact(cut), "[redacted]");
+        let json = serde_json::json!({ "text": cut, "more": "stays" }).to_string();
+        assert_eq!(redact(&json), r#"{"more":"stays","text":"[redacted]"}"#);
         let json = serde_json::json!({ "text": "{\"password\": \"correct horse\", \"n\": 1}" })
             .to_string();
         let clean = redact(&json);

@@ -3,7 +3,7 @@
 //! It stays a little shorter than the window: the terminal itself writes `^C` behind it, and a line that is full would
 //! break there and could not be taken away again.
 
-use super::table::cut;
+use super::table::{cut, printable};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use std::io::{self, IsTerminal, Write};
@@ -34,7 +34,8 @@ impl Status {
         let sign = STEPS.get(self.step).copied().unwrap_or(' ');
         let width = terminal_size::terminal_size_of(io::stderr())
             .map_or(80, |(width, _)| usize::from(width.0));
-        let line = cut(&format!("{sign} {text}"), width.saturating_sub(FREE));
+        // The name of a tool may be in it, which a server made up.
+        let line = cut(&printable(&format!("{sign} {text}")), width.saturating_sub(FREE));
         let coloured = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
         let style = if coloured { Style::new().dimmed() } else { Style::new() };
         write(&format!("{CLEAR}{style}{line}{style:#}"));

@@ -148,14 +148,15 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
     if seen.stuck {
         return become_(State::Failed, "the prompt did not reach its worker");
     }
-    if job.state == State::TimedOut {
-        return None;
-    }
-    if job.deadline.is_some_and(|deadline| now >= deadline) {
+    let attended = job.state != State::TimedOut;
+    if attended && job.deadline.is_some_and(|deadline| now >= deadline) {
         return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
     }
     if let Some(why) = over(job, seen, now) {
         return Some(Step::Pause(why));
+    }
+    if !attended {
+        return None;
     }
     let is = match (seen.asks, seen.status) {
         (true, _) => State::Waiting,
@@ -183,7 +184,9 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
     if job.state.is_final() || matches!(job.state, State::Paused | State::TimedOut) {
         return None;
     }
-    let budget = job.budget.seconds.and_then(|seconds| {
+    // A worker that waits for a person takes none of its time; when it goes on, that is heard.
+    let seconds = job.budget.seconds.filter(|_| job.state != State::Waiting);
+    let budget = seconds.and_then(|seconds| {
         let most = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
         job.since.saturating_add(most).ok()
     });
@@ -262,6 +265,21 @@ mod tests {
         assert_eq!(wakes_at(&rules), None);
         let done = Seen { turn: Some(Ended::Well), ..seen(SessionStatus::Idle) };
         assert_eq!(step(&rules, &done, now()), Some(Step::Become(State::Done, None)));
+    }
+
+    #[test]
+    fn a_worker_that_goes_on_is_held_to_its_budget_and_one_that_waits_wakes_nobody() {
+        let mut rules = job(State::TimedOut);
+        (rules.deadline, rules.budget.tokens) = (Some(now()), Some(100));
+        let works = seen(SessionStatus::Working);
+        assert_eq!(step(&rules, &works, now()), None);
+        let much = Seen { tokens: 100, ..works };
+        assert!(matches!(step(&rules, &much, now()), Some(Step::Pause(_))));
+        let mut rules = job(State::Working);
+        rules.budget.seconds = Some(60);
+        assert_eq!(wakes_at(&rules), Some(now() + SignedDuration::from_secs(60)));
+        rules.state = State::Waiting;
+        assert_eq!(wakes_at(&rules), None);
     }
 
     fn any_seen() -> impl Strategy<Value = Seen> {

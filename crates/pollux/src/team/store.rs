@@ -80,10 +80,13 @@ impl Store {
         }
         for directory in self.directories() {
             let path = directory.join(format!("{name}.md"));
-            if let Ok(text) = read(&path) {
-                let profile = self.parse(&text, name);
-                return Some(Found { name: name.to_owned(), from: Origin::File(path), profile });
-            }
+            let text = match read(&path) {
+                Err(error) if is_absent(&error) => continue,
+                text => text.map_err(|error| Wrong(error.to_string())),
+            };
+            // One that cannot be read is not passed over: it would be another that is used under its name.
+            let profile = text.and_then(|text| self.parse(&text, name));
+            return Some(Found { name: name.to_owned(), from: Origin::File(path), profile });
         }
         let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name)?;
         let profile = self.parse(text, name);
@@ -144,6 +147,10 @@ pub fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 fn unknown(name: &str) -> Trouble {
     Trouble::refused("unknown_profile", format!("there is no profile `{name}`"))
         .hint("`pollux profiles list` lists them")
@@ -168,6 +175,8 @@ mod tests {
         let found = store.look("developer").unwrap();
         assert!(matches!(found.from, Origin::File(_)));
         assert_eq!(found.profile.unwrap().model.as_deref(), Some("flash"));
+        std::fs::write(directory.path().join("reviewer.md"), b"---\n\xff").unwrap();
+        assert!(store.find("reviewer").is_err(), "what is built in does not take its place");
         assert!(store.look("../developer").is_none());
         assert!(store.find("nobody").is_err());
     }

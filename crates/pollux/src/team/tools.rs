@@ -73,9 +73,20 @@ impl Tools {
         match (self, other) {
             (Self::All, other) => other.clone(),
             (own, Self::All) => own.clone(),
-            (Self::Only(own), Self::Only(other)) => {
-                Self::Only(own.intersection(other).cloned().collect())
+            (Self::Only(one), Self::Only(two)) => {
+                let both = one.iter().filter(|name| other.covers(name));
+                let both = both.chain(two.iter().filter(|name| self.covers(name)));
+                Self::Only(both.cloned().collect())
             }
+        }
+    }
+
+    /// True where all that a name stands for may be used: a tool of a server also where the whole server may.
+    fn covers(&self, name: &str) -> bool {
+        let whole = name.split_once('/').map_or(name, |(server, _)| server);
+        match self {
+            Self::All => true,
+            Self::Only(only) => only.contains(name) || only.contains(whole),
         }
     }
 
@@ -97,10 +108,12 @@ impl Tools {
     /// The same for an agent whose servers are called otherwise.
     pub fn policy_for(&self, called: &dyn Fn(&str) -> String) -> String {
         let mut text = String::new();
-        if self.has("@pollux") {
-            let own = called(OWN_SERVER);
+        let own = called(OWN_SERVER);
+        if self.covers("@pollux") {
             rule(&mut text, "*", Some(&own), ("allow", 900), &[]);
-            for tool in OWN_TOOLS {
+        }
+        for tool in OWN_TOOLS {
+            if self.covers(&format!("@pollux/{tool}")) {
                 rule(&mut text, tool, Some(&own), ("allow", 900), &[]);
                 rule(&mut text, &format!("mcp_{own}_{tool}"), None, ("allow", 900), &[]);
             }
@@ -211,6 +224,16 @@ mod tests {
             assert!(policy.contains(name), "{name}: {policy}");
         }
         assert!(!policy.contains("\"pollux\"") && !policy.contains("mcp_docs_"), "{policy}");
+    }
+
+    #[test]
+    fn one_tool_of_a_server_is_one_tool_and_whoever_has_the_server_passes_it_on() {
+        let (whole, one) = (Tools::named(["@docs"]), Tools::named(["@docs/find"]));
+        assert_eq!((whole.and(&one), one.and(&whole)), (one.clone(), one.clone()));
+        assert!(!one.and(&Tools::named(["@docs/write"])).has("@docs"));
+        let policy = Tools::named(["@pollux/send_message"]).policy();
+        assert!(policy.contains("\"mcp_pollux_send_message\""), "{policy}");
+        assert!(!policy.contains("handoff") && !policy.contains("\"*\"\nmcpName"), "{policy}");
     }
 
     fn any_tools() -> impl Strategy<Value = Tools> {

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "where Node is, only the environment tells")]
 
 use assert_cmd::Command;
-use pollux_e2e::Cli;
+use pollux_e2e::{Cli, NEEDED, in_ci};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -64,7 +64,10 @@ fn where_there_is_no_agent_one_is_fetched_from_npm_and_goes_again() {
     let path = std::env::var_os("PATH").unwrap();
     for name in ["node", "npm"] {
         let found = std::env::split_paths(&path).map(|it| it.join(name)).find(|it| it.exists());
-        let Some(found) = found else { return };
+        let Some(found) = found else {
+            assert!(!in_ci(), "{NEEDED}");
+            return eprintln!("NOT TESTED: {NEEDED}");
+        };
         std::os::unix::fs::symlink(found.canonicalize().unwrap(), programs.join(name)).unwrap();
     }
     let ran = demo(place.path())

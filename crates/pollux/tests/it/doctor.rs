@@ -51,6 +51,18 @@ fn with_an_agent_a_key_and_hooks_that_answer_nothing_is_broken() {
 }
 
 #[test]
+fn hooks_that_call_a_program_that_is_gone_are_broken() {
+    let place = TempDir::new().unwrap();
+    pollux(place.path()).args(["hooks", "install"]).assert().success();
+    let file = place.path().join(".gemini/extensions/pollux/hooks/hooks.json");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("/pollux' hook "), "{text}");
+    fs::write(&file, text.replace("/pollux' hook ", "/moved/pollux' hook ")).unwrap();
+    let (health, told) = health(&findings(&mut pollux(place.path())), "hooks");
+    assert!(health == "broken" && told.contains("pollux hooks install"), "{told}");
+}
+
+#[test]
 fn each_thing_that_is_wrong_is_said_with_what_to_do() {
     let place = TempDir::new().unwrap();
     let gemini = place.path().join(".gemini");

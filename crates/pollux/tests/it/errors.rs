@@ -58,6 +58,7 @@ const WITH_DAEMON: &[&str] = &[
     "launch developer --cwd /no/such/directory",
     "shutdown nobody",
     "new --driver acp --resume no-such-session",
+    "new --driver acp --resume latest",
     "sessions restore no-such-session",
     "serve --port 0",
 ];

@@ -6,10 +6,11 @@ use pollux_agent::gemini::hooks::extension::Extension;
 use pollux_agent::gemini::hooks::inbox::Inbox;
 use pollux_agent::gemini::terminal::Start;
 use pollux_agent::model::{EventKind, Meaning, Source, StopReason};
-use pollux_agent::terminal::Socket;
-use pollux_e2e::{Cli, PINNED, Stage};
+use pollux_agent::terminal::{Emulator, Pane, Socket};
+use pollux_e2e::{Cli, PINNED, Stage, wait_for};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -109,6 +110,11 @@ async fn a_session_goes_on_in_a_terminal_and_no_later_start_deletes_it() {
     let (code, said, stderr) =
         pollux(&stage, &tmux, &["send", id.trim(), "hello again", "-w"]).await;
     assert_eq!((code, said.trim()), (Some(0), "Hello from the scripted model."), "{stderr}");
+    for more in [&["run", "hello"][..], &["new"]] {
+        let args = [more, &["--resume", id.trim()]].concat();
+        let (code, _, refused) = pollux(&stage, &tmux, &args).await;
+        assert!(code == Some(1) && refused.contains("an agent in a terminal has"), "{refused}");
+    }
     let (code, _, refused) =
         pollux(&stage, &tmux, &["mode", id.trim(), "yolo", "--minutes", "5"]).await;
     assert!(code == Some(1) && refused.contains("pollux serve"), "{refused}");
@@ -200,24 +206,29 @@ async fn hooks_tell_the_id_what_a_person_typed_and_the_whole_of_what_is_asked() 
     futures::future::join_all(runs).await;
 }
 
-/// Until the CLI listens, what is typed is lost.
-async fn type_as_a_person(pane: &pollux_agent::terminal::Pane) {
-    for _ in 0..20 {
-        pane.type_text("write the notes").await.unwrap();
-        let shown = async {
-            loop {
-                let text = pane.capture().await.unwrap().text;
-                if text.contains("write the notes") {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        if tokio::time::timeout(Duration::from_secs(3), shown).await.is_ok() {
-            break;
+/// How long what was typed may take to be seen before it is typed again.
+const UNHEARD: Duration = Duration::from_secs(3);
+
+/// Until the CLI listens, what is typed is lost: where it is not seen, and the line is still empty, it is typed again.
+async fn type_as_a_person(pane: &Pane) {
+    let typed = Cell::new(None::<Instant>);
+    wait_for("the typed prompt", LIMIT, async || {
+        let captured = pane.capture().await.unwrap();
+        let mut emulator = Emulator::new(captured.size);
+        emulator.feed(captured.text.as_bytes());
+        let rows = emulator.screen().rows.join("\n");
+        if rows.contains("write the notes") {
+            return Ok(());
         }
-    }
-    // An Enter that comes too soon is taken for a new line.
+        let unheard = typed.get().is_none_or(|typed| typed.elapsed() > UNHEARD);
+        if unheard && rows.contains("Type your message") {
+            pane.type_text("write the notes").await.unwrap();
+            typed.set(Some(Instant::now()));
+        }
+        Err(rows)
+    })
+    .await;
+    // The CLI takes an Enter within 30 ms of other input for a new line, and no screen says when that time is over.
     tokio::time::sleep(Duration::from_millis(150)).await;
     pane.press(&["Enter"]).await.unwrap();
 }

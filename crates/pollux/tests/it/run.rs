@@ -264,6 +264,26 @@ fn a_session_is_gone_on_with_and_not_lost() {
 }
 
 #[test]
+fn a_session_is_not_left_at_risk_where_nobody_reads_the_run_that_goes_on_with_it() {
+    let Some(place) = Place::newest() else { return };
+    place.run("greeting", &["hello"]);
+    pollux_e2e::home::age(&place.home()).unwrap();
+    let (own, gemini) = (program(), place.cli.program().display().to_string());
+    for via in ["headless", "acp"] {
+        let run = format!("{own} run hello -o events --via {via} --resume latest");
+        let line = format!("{run} --agent-path {gemini} | head -n 1");
+        let ran = place.rehearse("greeting", "bash").args(["-c", &line]).output().unwrap();
+        assert_eq!(lines(&ran).len(), 1, "{}", stderr(&ran));
+    }
+    let mut list = pollux(&place.work());
+    list.env("GEMINI_CLI_HOME", place.home()).env("XDG_CACHE_HOME", place.work().join("c"));
+    let listed = list.args(["sessions", "list", "--all", "--json"]).output().unwrap();
+    let listed: Vec<Value> = serde_json::from_str(&stdout(&listed)).unwrap();
+    assert_eq!(listed.len(), 1, "the session, and no stub: {listed:#?}");
+    assert!(listed[0].get("at_risk").is_none(), "{listed:#?}");
+}
+
+#[test]
 fn claudes_own_sdk_reads_a_run_as_one_of_claudes() {
     let Some(place) = Place::newest() else { return };
     let sdk = package("claude-sdk", "@anthropic-ai/claude-agent-sdk", SDK).unwrap();

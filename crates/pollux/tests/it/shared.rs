@@ -287,6 +287,52 @@ async fn a_session_in_a_terminal_goes_on_in_an_editor_and_again_when_its_daemon_
     scene.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_editor_that_leaves_a_joined_session_leaves_its_question_to_others() {
+    let scene = Scene::new("approval").await;
+    let cwd = scene.stage.workspace();
+    let begin = json!({ "cwd": cwd, "driver": "acp", "prompt": "touch a file" });
+    let id = scene.house.begin(begin).await;
+    let open = scene.question().await;
+    let own = scene.house.get(&format!("/api/v1/sessions/{id}")).await["agent_id"].clone();
+    let steps = json!([
+        ["load", { "cwd": cwd, "sessionId": own, "mcpServers": [] }],
+        ["list", { "cwd": cwd }],
+    ]);
+    let heard = scene.editor(&json!({ "steps": steps, "decide": "wait" })).heard().await;
+    assert_eq!(at(&heard, "asked").len(), 1, "{heard:#?}");
+    scene.answer(&open, "allow_once").await;
+    scene.session(|it| it["id"] == *id && it["status"] == "idle").await;
+    assert!(made(&scene).exists());
+    scene.close().await;
+}
+
+/// Begins a session of the daemon with a prompt, and waits for what comes of it: the exit code, stdout and stderr.
+async fn begun(scene: &Scene, prompt: &str) -> (Option<i32>, String, String) {
+    let mut new = scene.program(&program());
+    let ran = new.args(["new", "--driver", "acp", prompt, "--wait"]).output();
+    let ran = tokio::time::timeout(LIMIT, ran).await.unwrap().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_turn_that_fails_hears_why_and_gets_another_exit_code() {
+    let scene = Scene::new("error-400").await;
+    let (code, _, told) = begun(&scene, "be refused").await;
+    assert!(code == Some(2) && told.contains("error: "), "{code:?} {told}");
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_long_answer_gets_all_of_it() {
+    let scene = Scene::new("very-long").await;
+    let (code, said, told) = begun(&scene, "talk for long").await;
+    assert_eq!((code, said.matches("liquor jugs").count()), (Some(0), 2000), "{told}");
+    assert!(said.trim_end().ends_with("The end of the long answer."));
+    scene.close().await;
+}
+
 /// The words that an editor heard.
 fn said(heard: &[Value], kind: &str) -> String {
     let updates = at(heard, "update").into_iter().map(|it| &it["update"]);
@@ -340,9 +386,9 @@ async fn a_session_that_the_daemon_drives_is_not_given_a_second_agent() {
             assert!(error.contains(way), "{way}: {error}");
         }
     }
-    for via in ["acp", "headless"] {
-        let mut run = scene.program(&program());
-        let ran = run.args(["run", "hello again", "--via", via, "--resume", &own]).output();
+    for line in ["run hello --via acp", "run hello --via headless", "new"] {
+        let mut command = scene.program(&program());
+        let ran = command.args(line.split(' ')).args(["--resume", &own]).output();
         let ran = tokio::time::timeout(LIMIT, ran).await.unwrap().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr);
         assert!(ran.status.code() == Some(1) && said.contains("the daemon drives"), "{said}");

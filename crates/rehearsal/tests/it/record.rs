@@ -70,6 +70,19 @@ async fn what_was_recorded_is_replayed_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn an_answer_that_had_not_begun_when_the_recording_was_stopped_is_not_in_the_script() {
+    let upstream = rehearse("[[rule]]\nreply = [{ stall = true }]").await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("recorded.toml");
+    let recording = Rehearsal::record(&upstream.url(), &file, Options::default()).await.unwrap();
+    let answer = post(&recording, "streamGenerateContent?alt=sse", &turn("hello")).await;
+    recording.stop().await;
+    drop(answer);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("[[rule]]"), "{text}");
+}
+
+#[tokio::test]
 async fn an_upstream_that_is_not_there_is_told_to_the_client() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("recorded.toml");

@@ -351,10 +351,12 @@ impl Live {
     fn no_question(&self, question: &str) -> Failure {
         if let Some((_, outcome)) = self.answered.iter().find(|(id, _)| id == question) {
             let message = format!("the question `{question}` was answered already: {outcome}");
-            return Failure::new(Phase::Request, "answered_already", message);
+            return Failure::new(Phase::Request, "answered_already", message)
+                .hint("the first answer counts: there is nothing left to do");
         }
         let message = format!("there is no question `{question}`");
         Failure::new(Phase::Request, "unknown_question", message)
+            .hint("it may have been withdrawn: look at the session again")
     }
 
     fn choose(&mut self, waiting: &Waiting, chosen: &Chosen, connection: &Connection) {
@@ -411,7 +413,8 @@ impl Live {
     pub(super) async fn over(mut self, words: &str, patient: bool) {
         if let Some(replay) = self.replay.take() {
             let message = format!("{words} while the session was loaded");
-            let failure = Failure::new(Phase::Request, "agent_ended", message);
+            let failure =
+                Failure::new(Phase::Request, "agent_ended", message).hint("start it again");
             drop(replay.reply.send(Err(failure)));
         }
         if self.turn.is_some() {

@@ -177,6 +177,9 @@ fn tool_in(id: &str) -> Option<&str> {
     doubled.or_else(known).or_else(dashed).or_else(split).filter(|name| !name.is_empty())
 }
 
+/// What versions say of a session that is not there.
+const NO_SESSION: [&str; 3] = ["session identifier", "No previous sessions", "Session not found"];
+
 /// A failure in better words: codes of errors are statuses of HTTP here, and messages are JSON.
 fn better(step: Step, failure: &Failure) -> Failure {
     let words = plain(&failure.message);
@@ -189,7 +192,7 @@ fn better(step: Step, failure: &Failure) -> Failure {
     match (step, status_in(&failure.message).or(known)) {
         (Step::Prompt, _) if is_lost(&words) => lost(&words),
         (Step::Prompt, Some(status)) => by_status(status, &failure.message),
-        (Step::Load, _) if words.contains("session identifier") || words.contains("No previous sessions") => {
+        (_, _) if NO_SESSION.iter().any(|said| words.contains(said)) => {
             Failure::new(Phase::Request, "unknown_session", words)
                 .hint("`pollux sessions list` shows the sessions; if it was there, `pollux sessions rescue` may have it")
         }

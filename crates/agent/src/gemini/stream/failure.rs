@@ -68,8 +68,14 @@ fn said(end: &End<'_>, message: Option<&str>, kind: Option<&str>) -> Failure {
         Some(status) => by_status(status, message),
         None if kind == Some("FatalTurnLimitedError") => turns(),
         None if is_lost(message) => lost(message),
-        None => Failure::new(Phase::Request, "model_error", plain(message)).retryable(),
+        None => unclear(message).retryable(),
     }
+}
+
+/// The model's server or the CLI said something that is known by its words alone.
+fn unclear(message: &str) -> Failure {
+    Failure::new(Phase::Request, "model_error", plain(message))
+        .hint("the CLI could not use what the model's server sent; try again, or another model")
 }
 
 fn answer(error: Option<&str>) -> Failure {
@@ -121,7 +127,7 @@ fn unsaid(end: &End<'_>) -> Failure {
         let status = error.code.or_else(|| status_in(message)).or(status_of_exit(end.code));
         return match status {
             Some(status) => by_status(status, message),
-            None => Failure::new(Phase::Request, "model_error", plain(message)).retryable(),
+            None => unclear(message).retryable(),
         };
     }
     let begun = end.told.session_id.is_some();
@@ -167,7 +173,7 @@ fn by_code(end: &End<'_>) -> Option<Failure> {
         42 => Failure::new(Phase::Start, "bad_input", "Gemini CLI could not use the input")
             .hint("an empty prompt, or a session id that is taken or does not exist"),
         44 => Failure::new(Phase::Start, "sandbox", "the sandbox could not be started")
-            .hint("run `gemini --sandbox` in the same directory and see what is missing"),
+            .hint("is Docker, Podman or sandbox-exec there? else run it without a sandbox"),
         52 => Failure::new(Phase::Start, "bad_settings", "Gemini CLI refuses its settings")
             .hint("look at ~/.gemini/settings.json"),
         53 => turns(),
@@ -197,7 +203,9 @@ fn turns() -> Failure {
 pub(in crate::gemini) fn by_status(status: u16, message: &str) -> Failure {
     let message = plain(message);
     let failure = match status {
-        400 => Failure::new(Phase::Request, "bad_request", message),
+        400 => Failure::new(Phase::Request, "bad_request", message).hint(
+            "the model's server refuses what was sent; begin a new session, or use another model",
+        ),
         401 | 403 => Failure::new(Phase::Request, "not_allowed", message)
             .hint("the key or the account is not accepted: check GEMINI_API_KEY"),
         404 => Failure::new(Phase::Request, "unknown_model", message)
@@ -209,8 +217,10 @@ pub(in crate::gemini) fn by_status(status: u16, message: &str) -> Failure {
         429 => Failure::new(Phase::Request, "rate_limited", message)
             .hint("wait a little and try again")
             .retryable(),
-        500.. => Failure::new(Phase::Request, "server_error", message).retryable(),
-        _ => Failure::new(Phase::Request, "model_error", message),
+        500.. => Failure::new(Phase::Request, "server_error", message)
+            .hint("the model's server has trouble of its own; try again later, or another model")
+            .retryable(),
+        _ => unclear(&message),
     };
     Failure { http_status: Some(status), ..failure }
 }

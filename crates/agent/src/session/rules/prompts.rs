@@ -16,6 +16,7 @@ impl Session {
         let text = text.to_owned();
         let queued = Queued { id: id.clone(), text, by, images, doubt: false };
         if self.takes_prompts() && self.queue.waiting.is_empty() {
+            self.queue.held = false;
             return Verdict::done(Done::Sent, self.begin(queued));
         }
         if self.queue.waiting.len() >= self.limits.queue {

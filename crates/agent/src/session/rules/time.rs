@@ -1,6 +1,6 @@
 //! What follows from time alone: modes that end, agents that are silent for too long.
 
-use super::super::command::{Effect, Order};
+use super::super::command::Effect;
 use super::super::said::notice;
 use super::Session;
 use crate::model::{Level, SessionStatus};
@@ -15,9 +15,8 @@ impl Session {
         {
             let text = format!("the mode {} has ended", self.mode.upstream());
             self.until = None;
-            self.wanted = back;
             effects.push(notice(Level::Warning, text));
-            effects.push(Effect::Order(Order::Mode(back)));
+            effects.push(self.order_mode(back));
         }
         let silent = now.duration_since(self.heard_at);
         let works = self.status == SessionStatus::Working;

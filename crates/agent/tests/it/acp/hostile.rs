@@ -2,7 +2,7 @@
 
 use super::player::{Player, config, connect, pipe};
 use pollux_agent::acp::{Agent, Open, Policy, Prompt, Session};
-use pollux_agent::model::{Event, EventKind, Phase, Status, StopReason};
+use pollux_agent::model::{Event, EventKind, Mode, Phase, Status, StopReason};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -171,6 +171,8 @@ async fn an_agent_that_never_answers_spends_its_budget_by_name() {
     assert!(failure.message.contains("initialize") && failure.message.contains("start budget"));
     drop(player.hears().await);
 
+    // Who answers at first has all the time for that, however busy the machine is.
+    config.budgets.start = Duration::from_secs(5);
     let (mut player, ours) = pipe();
     let silent = async {
         let hello = player.hears_request("initialize").await;
@@ -305,6 +307,47 @@ async fn a_cancel_answers_open_questions_first() {
         panic!("the turn ends")
     };
     assert_eq!(*stop_reason, StopReason::Cancelled);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_mode_hears_that_the_agent_refused_it() {
+    let (mut player, ours) = pipe();
+    let client = async {
+        let agent = connect(config(), ours).await.unwrap();
+        let session = agent.open(Open::new("/")).await.unwrap();
+        (agent, session)
+    };
+    let opens = async {
+        let hello = player.hears_request("initialize").await;
+        player.answers(&hello, json!({ "protocolVersion": 1 })).await;
+        let new = player.hears_request("session/new").await;
+        let modes = json!({ "availableModes": [{ "id": "yolo" }], "currentModeId": "default" });
+        player.answers(&new, json!({ "sessionId": "s", "modes": modes })).await;
+    };
+    let ((), (_agent, mut session)) = tokio::join!(opens, client);
+    let answers = async {
+        let request = player.hears_request("session/set_mode").await;
+        let error = json!({ "code": -32603, "message": "The folder is not trusted." });
+        player.says(&json!({ "id": request["id"], "error": error }).to_string()).await;
+        let request = player.hears_request("session/set_mode").await;
+        player.answers(&request, json!({})).await;
+    };
+    let control = session.control();
+    let asks = async {
+        let refused = control.change_mode(Mode::Yolo).await.unwrap_err();
+        assert!(refused.message.contains("not trusted"), "{refused}");
+        assert_eq!(control.change_mode(Mode::Plan).await.unwrap_err().code, "no_such_mode");
+        assert_eq!(control.change_model("pro").await.unwrap_err().code, "no_models");
+        control.change_mode(Mode::Yolo).await.unwrap();
+    };
+    tokio::join!(answers, asks);
+    loop {
+        match session.next().await.unwrap().kind {
+            EventKind::Notice { text, .. } => panic!("only who asked is told: {text}"),
+            EventKind::SessionChanged(change) if change.mode == Some(Mode::Yolo) => break,
+            _ => {}
+        }
+    }
 }
 
 #[tokio::test]

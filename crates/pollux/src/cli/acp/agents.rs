@@ -25,6 +25,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many sessions stand on one page of the list.
 const PAGE: usize = 200;
 
+/// What an editor does about a session that an agent in a terminal has.
+const JOIN: &str =
+    "start the daemon (`pollux serve --detach`) and load it again: then it is joined";
+
 /// How agents are started.
 #[derive(Debug, Clone)]
 pub(super) struct Agents {
@@ -122,9 +126,7 @@ impl Agents {
         let (cli, hub) = if args.agent_command.is_some() {
             (None, Hub::new(Arc::new(Plain)))
         } else {
-            let mut search = config.search.clone();
-            let named = args.agent_path.as_ref().map(|path| config.cwd.join(path));
-            search.named = named.or(search.named);
+            let search = config.search_for(args.agent_path.as_ref());
             let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
             (Some(cli), Hub::new(Arc::new(Quirks::default())))
         };
@@ -203,7 +205,11 @@ impl Agents {
             return self.plain(&cwd, open).await;
         };
         let config = Config { cwd: cwd.clone(), ..(*self.config).clone() };
-        let mut found = resume::find(wanted.unwrap_or_default(), &cwd, &config, cli)?;
+        let wanted = wanted.unwrap_or_default();
+        if how != How::Fork {
+            resume::free(wanted, &cwd, &config, Some(JOIN)).await?;
+        }
+        let mut found = resume::find(wanted, &cwd, &config, cli)?;
         if how == How::Fork {
             let copy = fork(&found.file).map_err(anyhow::Error::from)?;
             (found.id, found.file) = (copy.id, copy.file);

@@ -125,7 +125,7 @@ impl Joined {
             let whole = if numbered.cut.is_empty() {
                 None
             } else {
-                whole(&self.client, &self.id, numbered.seq).await.ok()
+                self.client.event(&self.id, numbered.seq).await.ok()
             };
             let json = whole.as_deref().unwrap_or(numbered.event.get());
             // A kind that a newer daemon knows is passed over.
@@ -225,7 +225,7 @@ async fn past(
         let message = if recorded.cut.is_empty() {
             Message::from_json(recorded.message.get())
         } else {
-            message(&whole(client, id, recorded.seq).await?)
+            message(&client.event(id, recorded.seq).await?)
         };
         all.extend(message);
     }
@@ -238,12 +238,6 @@ fn message(event: &str) -> serde_json::Result<Message<'static>> {
         message: Message<'static>,
     }
     serde_json::from_str(event).map(|With { message }| message)
-}
-
-async fn whole(client: &Client, id: &str, seq: u64) -> anyhow::Result<String> {
-    let event: Box<serde_json::value::RawValue> =
-        client.get(&format!("/api/v1/sessions/{}/events/{seq}", escaped(id))).await?;
-    Ok(event.get().to_owned())
 }
 
 /// What has not become a message yet.

@@ -60,7 +60,8 @@ pub(super) fn open() -> (mpsc::Receiver<Call>, Desk) {
                 return;
             }
         }
-        own.lock().waiting.clear();
+        // What the editor was asked is left open. Its sessions end now, and one that the daemon drives goes on without it: no
+        // answer would be taken for a no.
     });
     (lines, desk)
 }

@@ -3,7 +3,7 @@
 use super::joined;
 use super::lines::{BAD_PARAMS, Wrong};
 use crate::api::{Image, Kept};
-use crate::client::Client;
+use crate::client::{Client, GONE};
 use crate::trouble::Trouble;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::model::{Failure, Mode, Phase};
@@ -89,7 +89,8 @@ async fn told(client: &Client, id: &str, command: Command) -> Result<(), Wrong> 
 
 /// Why the daemon did not do it. Where it did not say why, it is not there.
 fn refused(error: anyhow::Error) -> Wrong {
-    if error.is::<Trouble>() { error.into() } else { joined::gone().into() }
+    let said = error.downcast_ref::<Trouble>().is_some_and(|trouble| trouble.code != GONE);
+    if said { error.into() } else { joined::gone().into() }
 }
 
 /// A prompt for a session of the daemon. One that would wait there waits here: the editor hears when its own is worked on.
@@ -122,4 +123,21 @@ async fn prompted(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, 
         return Ok(if taken_back.is_ok() { Taken::Later } else { Taken::Now });
     }
     Ok(Taken::Now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+    use crate::client::GONE;
+    use crate::trouble::Trouble;
+    use std::io;
+
+    #[test]
+    fn a_daemon_that_is_gone_is_told_as_such_and_a_refusal_as_it_is() {
+        let broken = anyhow::Error::new(io::Error::from(io::ErrorKind::ConnectionReset));
+        let gone = refused(broken.context(Trouble::failed(GONE, "the daemon is gone")));
+        assert!(format!("{gone:?}").contains("daemon_gone"), "{gone:?}");
+        let busy = refused(Trouble::refused("busy", "not now").into());
+        assert!(format!("{busy:?}").contains("not now"), "{busy:?}");
+    }
 }

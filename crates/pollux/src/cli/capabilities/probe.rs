@@ -1,6 +1,7 @@
 //! `pollux capabilities --probe`: what an agent really answers.
 
 use super::Capabilities;
+use crate::cli::session::runtime;
 use crate::config::Config;
 use crate::report;
 use crate::report::table::{Align, Table};
@@ -19,7 +20,7 @@ struct Probed {
 }
 
 pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = runtime()?;
     let probed = match runtime.block_on(probe(args, config)) {
         Ok(probed) => probed,
         Err(failure) => {
@@ -49,9 +50,7 @@ async fn start(args: &Capabilities, config: &Config) -> Result<Agent, Failure> {
         let program = words.next().unwrap_or_default();
         return Agent::spawn(AgentConfig::new(program).args(words).cwd(&config.cwd)).await;
     }
-    let mut search = config.search.clone();
-    let named = args.agent_path.as_ref().map(|path| config.cwd.join(path));
-    search.named = named.or(search.named);
+    let search = config.search_for(args.agent_path.as_ref());
     let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
     Gemini::new().cli(cli).cwd(&config.cwd).spawn().await
 }

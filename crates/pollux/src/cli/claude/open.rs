@@ -8,6 +8,7 @@ use crate::cli::run::resume;
 use crate::client::Twin;
 use crate::config::Config;
 use crate::trouble::Trouble;
+use anyhow::Context;
 use pollux_agent::acp::Policy;
 use pollux_agent::claude::control::Start;
 use pollux_agent::claude::hooks::Hooks;
@@ -65,9 +66,7 @@ pub(super) async fn open(
     config: &Config,
     desk: &Desk,
 ) -> anyhow::Result<Result<Opened, Failure>> {
-    let mut search = config.search.clone();
-    let named = setup.agent_path.as_ref().map(|path| config.cwd.join(path));
-    search.named = named.or(search.named);
+    let search = config.search_for(setup.agent_path.as_ref());
     let cli = match Cli::find(&search, Some(&config.cache.join("agents.json"))).await {
         Ok(cli) => cli,
         Err(failure) => return Ok(Err(failure)),
@@ -169,7 +168,7 @@ async fn resumed(
     if setup.fork {
         let copy = fork(&resume.file).map_err(|error| {
             let message = format!("could not copy {}: {error}", resume.file.display());
-            Trouble::failed("no_copy", message)
+            Trouble::failed("no_copy", message).hint("check the rights and the room there")
         })?;
         (resume.id, resume.file) = (copy.id, copy.file);
     }
@@ -187,8 +186,12 @@ fn remember(id: &str, own: &str, config: &Config) -> anyhow::Result<()> {
         let message = format!("`{id}` is no id of a session");
         return Err(super::setup::refused(message, "Claude's are UUIDs"));
     };
-    std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
-    Ok(std::fs::write(path, own)?)
+    let made = std::fs::create_dir_all(path.parent().unwrap_or(&path));
+    made.and_then(|()| std::fs::write(&path, own)).with_context(|| {
+        let message = format!("could not write down which session `{id}` stands for");
+        let hint = format!("{} must be a directory that you may write to", config.data.display());
+        Trouble::failed("unwritable_file", message).hint(hint)
+    })
 }
 
 fn recall(id: &str, config: &Config) -> Option<String> {

@@ -15,7 +15,8 @@ use pollux_agent::claude::permission::Use;
 use pollux_agent::claude::stream::VERSION;
 use pollux_agent::gemini::acp::Live;
 use pollux_agent::model::{
-    Answer, Block, Event, EventKind, Failure, Level, Message, Mode, Phase, SessionChange, Source,
+    Answer, Block, Event, EventKind, Failure, Level, Message, Mode, Outcome, Phase, SessionChange,
+    Source, StopReason,
 };
 use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
@@ -159,7 +160,8 @@ impl Session {
 
     async fn finish(mut self) -> anyhow::Result<ExitCode> {
         if self.works {
-            self.told.ended(self.live.outcome(), &self.answers.denials())?;
+            let outcome = self.live.outcome().unwrap_or_else(cut_short);
+            self.told.ended(Some(outcome), &self.answers.denials())?;
         }
         self.hooked("SessionEnd", json!({ "reason": "other" })).await?;
         let code = self.told.code();
@@ -192,12 +194,17 @@ impl Session {
         }
     }
 
-    /// Gives the agent the next prompt, if it has none.
+    /// Gives the agent the next prompt, if it has none. One that is not let through makes room for the one behind it.
     async fn next_turn(&mut self) -> anyhow::Result<()> {
-        if self.works {
-            return Ok(());
+        while !self.works
+            && let Some(user) = self.queue.pop_front()
+        {
+            self.prompt(user).await?;
         }
-        let Some(mut user) = self.queue.pop_front() else { return Ok(()) };
+        Ok(())
+    }
+
+    async fn prompt(&mut self, mut user: User) -> anyhow::Result<()> {
         self.told.begin(self.mode, self.models.1.as_deref())?;
         for kind in &user.left_out {
             let text =
@@ -416,6 +423,11 @@ impl Session {
     /// The caller, or a rule, has an answer to a question.
     async fn answered(&mut self, given: super::answers::Given) -> anyhow::Result<()> {
         let reason = given.reason.filter(|reason| !reason.trim().is_empty());
+        if given.choice.is_empty() {
+            // It offers neither a yes nor a no: nobody could answer it, and so the turn ends.
+            drop(self.control.cancel().await);
+            return Ok(());
+        }
         // A turn that stops is told no reasons.
         let told = reason.clone().filter(|_| !given.interrupt);
         if self.control.answer(given.question.clone(), given.choice, told).await.is_err() {
@@ -434,6 +446,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// A turn in whose middle the session was ended: whoever waits for its result must not take it for a success.
+fn cut_short() -> Outcome {
+    let message = "the session was ended in the middle of a turn";
+    let failure = Failure::new(Phase::Cancelled, "cancelled", message);
+    Outcome { stop_reason: Some(StopReason::Cancelled), error: Some(failure), ..Outcome::default() }
 }
 
 fn answer_to(id: &str, answer: Result<Value, String>) -> anyhow::Result<()> {

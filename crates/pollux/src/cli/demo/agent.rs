@@ -20,8 +20,7 @@ const SIZE: &str = "150 MB";
 const OLDEST: Version = Version::new(0, 34, 0);
 
 pub(super) async fn find(args: &Demo, config: &Config, place: &Path) -> anyhow::Result<PathBuf> {
-    let mut search = config.search.clone();
-    search.named = args.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+    let search = config.search_for(args.agent_path.as_ref());
     match Cli::find(&search, None).await {
         Ok(cli) if cli.at_least(OLDEST) => return Ok(cli.path),
         Ok(cli) if args.agent_path.is_some() || args.live => {
@@ -62,6 +61,10 @@ async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
     let mut npm = Program::new("npm", place)
         .args(["install", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--prefix"])
         .args([directory.as_os_str(), PACKAGE.as_ref()])
+        // What npm keeps for the next time goes as well.
+        .env("npm_config_cache", place.join("npm"))
+        .env("npm_config_devdir", place.join("npm"))
+        .env("npm_config_update_notifier", "false")
         .spawn()
         .map_err(|error| {
             let trouble = Trouble::failed("no_npm", "npm could not be started");

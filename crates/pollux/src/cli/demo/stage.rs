@@ -1,11 +1,15 @@
 //! What a demo is played on: a project, a scripted model, a daemon, all in a private directory.
 
 use super::{DOCTOR, Demo};
+use crate::cli::live::stop::remove;
 use crate::client::Client;
 use crate::config::Config;
 use crate::trouble::Trouble;
 use anyhow::Context;
+use pollux_agent::gemini::hooks::SOCKET;
+use pollux_agent::gemini::terminal::all;
 use pollux_agent::process::{Child, Program};
+use pollux_agent::terminal::Socket;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// What the model says.
 const SCRIPT: &str = include_str!("../../../../../scripts/demo.toml");
+/// The socket of its tmux server.
+const TMUX: &str = "tmux";
 /// How long the daemon may take to come up.
 const START: Duration = Duration::from_secs(20);
 /// How often it is asked meanwhile.
@@ -25,6 +31,8 @@ pub(super) struct Stage {
     pub(super) client: Client,
     pub(super) project: PathBuf,
     daemon: Child,
+    /// Its terminals, if somebody has started one.
+    tmux: Socket,
 }
 
 impl Stage {
@@ -40,14 +48,19 @@ impl Stage {
         let mut config = config.clone();
         config.data = place.join("data/pollux");
         let mut daemon = daemon(args, place, &config)?.env("GEMINI_CLI_PATH", cli);
-        for (name, below) in
-            [("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
-        {
+        // What the user's own daemon has, the demo's must not take up: their terminals and their hooks too.
+        for (name, below) in [
+            ("XDG_DATA_HOME", "data"),
+            ("XDG_CACHE_HOME", "cache"),
+            ("XDG_CONFIG_HOME", "config"),
+            ("POLLUX_TMUX", TMUX),
+            (SOCKET, "hooks.sock"),
+        ] {
             daemon = daemon.env(name, place.join(below));
         }
         let mut daemon = daemon.spawn().context("the daemon could not be started")?;
         let client = come_up(&mut daemon, &config).await?;
-        Ok(Self { client, project, daemon })
+        Ok(Self { client, project, daemon, tmux: Socket::Path(place.join(TMUX)) })
     }
 
     /// Ends all of it.
@@ -57,6 +70,10 @@ impl Stage {
         // One that does not listen is ended when it is closed.
         drop(ended);
         self.daemon.close().await;
+        // Agents in terminals outlive their daemon.
+        for found in all(&self.tmux).await.unwrap_or_default() {
+            drop(remove(&found).await);
+        }
     }
 }
 

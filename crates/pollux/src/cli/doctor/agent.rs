@@ -9,6 +9,7 @@ use pollux_agent::gemini::hooks::extension::Extension;
 use pollux_agent::gemini::hooks::inbox::Inbox;
 use pollux_agent::gemini::hooks::settings::Settings;
 use pollux_agent::process::Program;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The versions that every test is run with lie between these.
@@ -68,11 +69,11 @@ async fn hooks(config: &Config) -> Vec<Finding> {
         }
     };
     let installed = command.or_else(|| Extension::new(&config.gemini).installed());
-    if installed.is_none() {
+    let Some(command) = installed else {
         let hint = "`pollux hooks install`: your own terminals are then seen as they work";
         return vec![readable, Finding::warning(WHAT, "not installed", hint)];
-    }
-    let finding = match round_trip(config).await {
+    };
+    let finding = match round_trip(&command, config).await {
         Some(took) if took <= QUICK => Finding::well(WHAT, format!("answer in {took:.0?}")),
         Some(took) => {
             let hint = "Gemini CLI waits for them at every tool; is the machine busy?";
@@ -86,14 +87,21 @@ async fn hooks(config: &Config) -> Vec<Finding> {
     vec![readable, finding]
 }
 
-/// Runs a hook as the CLI does, and waits for what it hands over. At a place of our own: nobody else hears it.
-async fn round_trip(config: &Config) -> Option<Duration> {
+/// The program of a hook's command, which is ours: `'…' hook EVENT`.
+fn called(command: &str) -> Option<PathBuf> {
+    let (quoted, _event) = command.rsplit_once(" hook ")?;
+    let path = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
+    Some(path.replace(r"'\''", "'").into())
+}
+
+/// Runs the program that the CLI calls, and waits for what it hands over. At a place of our own: nobody else hears it.
+async fn round_trip(command: &str, config: &Config) -> Option<Duration> {
     let directory = tempfile::tempdir().ok()?;
     let socket = directory.path().join("hooks.sock");
     let place = Place { socket: socket.clone(), spool: directory.path().join("spool") };
     let inbox = Inbox::open(place).await.ok()?;
     let begun = Instant::now();
-    let hook = Program::new(std::env::current_exe().ok()?, &config.cwd)
+    let hook = Program::new(called(command)?, &config.cwd)
         .args(["hook", "Notification"])
         .env(SOCKET, &socket)
         .input(b"{}".to_vec());

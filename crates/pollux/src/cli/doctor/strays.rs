@@ -2,12 +2,12 @@
 //! the user's with something of ours in them.
 
 use super::Finding;
+use crate::cli::live::stop::remove;
 use crate::config::Config;
 use crate::daemon::instance::Place;
 use pollux_agent::gemini::shared::{How, Shared};
 use pollux_agent::gemini::terminal::all;
 use pollux_agent::process;
-use pollux_agent::terminal::{Pane, Server};
 use std::fs;
 use std::path::PathBuf;
 
@@ -52,10 +52,7 @@ async fn windows(config: &Config, clean: bool) -> Finding {
     }
     let mut closed = 0;
     for found in &dead {
-        let Ok(server) = Server::join(&found.socket, &found.pane).await else { continue };
-        if let Ok(pane) = Pane::find(&server, &found.pane).await {
-            closed += usize::from(pane.kill().await.is_ok());
-        }
+        closed += usize::from(remove(found).await.is_ok());
     }
     Finding::well(WHAT, format!("closed: {closed}"))
 }

@@ -4,10 +4,8 @@ use super::{known, tell};
 use crate::client::Client;
 use crate::config::Config;
 use crate::daemon::hub::terminal::named;
-use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::terminal::Socket;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Take an agent under watch that somebody runs in tmux, without restarting it; prints its session's id
@@ -18,6 +16,9 @@ pub(crate) struct Adopt {
     /// The tmux server: a name or a path; without this the one that your own `tmux` talks to
     #[arg(long, value_name = "NAME|PATH", default_value = "default", hide_default_value = true)]
     socket: String,
+    /// One object
+    #[arg(long)]
+    json: bool,
 }
 
 impl Adopt {
@@ -36,9 +37,7 @@ impl Adopt {
         if let Some(client) = Client::running(config).await? {
             tell(&client, &found).await?;
         }
-        let mut out = report::out();
-        writeln!(out, "{}", found.key.unwrap_or_default())?;
-        out.flush()?;
+        super::new::begun(&found.key.unwrap_or_default(), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -16,7 +16,8 @@ use std::process::ExitCode;
 /// Answer what an agent asks; without an answer, show the question and what can be answered
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  pollux answer 6c4f\n  pollux answer 6c4f allow --wait\n  \
-    pollux answer 6c4f \"No, suggest changes\" --reason \"use the other table\"")]
+    pollux answer 6c4f \"No, suggest changes\" --reason \"use the other table\"\n\n\
+    Exit codes: 0 answered (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped.")]
 pub(crate) struct Answer {
     /// The session: its id, the beginning of it, or `latest`
     #[arg(add = ArgValueCompleter::new(ids))]

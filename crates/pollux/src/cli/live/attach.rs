@@ -1,17 +1,20 @@
 //! `pollux attach`: a person looks at the agent's own screen.
 
 use super::find;
+use crate::cli::complete::ids;
 use crate::config::Config;
 use anyhow::Context;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::Found;
-use pollux_agent::terminal::{SESSION, Socket};
+use pollux_agent::terminal::{SESSION, Socket, give_back};
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 /// Look at an agent's own screen, and type into it; Ctrl-b d leaves, and the agent goes on
 #[derive(Debug, clap::Args)]
 pub(crate) struct Attach {
-    /// The session's id, or the beginning of it
+    /// The session: its id, the beginning of it, or `latest` where a daemon runs
+    #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
 }
 
@@ -27,6 +30,8 @@ impl Attach {
 pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
     let mut tmux = std::process::Command::new("tmux");
     tmux.args(found.socket.arguments()).env_remove("TMUX");
+    // A window that fits somebody's phone fits the desk again.
+    tmux.args(give_back(&found.pane)).arg(";");
     if found.socket == Socket::Users {
         tmux.args(["attach-session", "-t", &found.pane]);
     } else {

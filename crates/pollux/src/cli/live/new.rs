@@ -9,6 +9,7 @@ use crate::cli::session::change::{self, Tell};
 use crate::client::Client;
 use crate::config::Config;
 use crate::report;
+use crate::trouble::Trouble;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
 use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
@@ -16,6 +17,9 @@ use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// How many sessions of the daemon are looked through.
+const MOST: usize = 1000;
 
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
@@ -27,7 +31,8 @@ const START: Duration = Duration::from_mins(1);
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  id=$(pollux new --mode auto-edit)\n  pollux send $id \"now the tests\" --wait\n  \
-    pollux attach $id\n  pollux new --driver acp \"fix the tests\" --wait"
+    pollux attach $id\n  pollux new --driver acp \"fix the tests\" --wait\n\n\
+    Exit codes: 0 begun (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped."
 )]
 pub(crate) struct New {
     /// A prompt to begin with
@@ -113,11 +118,7 @@ impl New {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        if self.tell.json {
-            report::json(&serde_json::json!({ "id": key }))?;
-        } else {
-            report::text(&format!("{key}\n"))?;
-        }
+        begun(&key, self.tell.json)?;
         if self.attach {
             return attach::to(&super::find(&key, &config).await?);
         }
@@ -143,13 +144,15 @@ impl New {
             ("--output", self.output.is_some()),
         ])?;
         let client = Client::connect(config).await?;
-        let resume = match &self.resume {
+        let cwd = self.cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
+        let resume = match self.resume.as_deref() {
+            Some("latest") => Some(latest(&client, &cwd).await?),
             Some(id) => Some(client.session(id).await?.id),
             None => None,
         };
         let begin = Begin {
             client_id: Some(uuid::Uuid::new_v4().to_string()),
-            cwd: self.cwd.map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd)),
+            cwd,
             driver: Some(driver),
             mode: self.mode,
             model: self.model,
@@ -161,8 +164,7 @@ impl New {
 
     async fn start(&self, config: &Config) -> anyhow::Result<Live> {
         let cwd = self.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
-        let mut search = config.search.clone();
-        search.named = self.agent_path.as_ref().map(|path| config.cwd.join(path)).or(search.named);
+        let search = config.search_for(self.agent_path.as_ref());
         let cache = config.cache.join("agents.json");
         let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
         let home = config.gemini.parent().unwrap_or(&config.gemini);
@@ -178,6 +180,7 @@ impl New {
             start = start.include(config.cwd.join(directory));
         }
         if let Some(wanted) = &self.resume {
+            resume::free(wanted, &cwd, config, None).await?;
             start = start.resume(resume::find(wanted, &cwd, config, &cli)?);
         }
         start = self.model.iter().fold(start, Start::model);
@@ -192,6 +195,28 @@ impl New {
         }
         start.cli(cli).start().await.map_err(trouble)
     }
+}
+
+/// Tells the id of a session that has a terminal now.
+pub(super) fn begun(id: &str, json: bool) -> anyhow::Result<()> {
+    if json {
+        report::json(&serde_json::json!({ "id": id }))
+    } else {
+        report::text(&format!("{id}\n"))
+    }
+}
+
+/// The latest session of a project, of those that the daemon knows.
+async fn latest(client: &Client, cwd: &Path) -> anyhow::Result<String> {
+    let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
+    let all = client.sessions(MOST).await?.into_iter();
+    let mut of_project =
+        all.filter(|session| session.cwd.as_ref().is_some_and(|own| *own == real || own == cwd));
+    of_project.next().map(|session| session.id).ok_or_else(|| {
+        let message = format!("there are no sessions of the project {}", cwd.display());
+        let trouble = Trouble::refused("no_sessions", message);
+        trouble.hint("`pollux ls --all` lists those of all projects").into()
+    })
 }
 
 /// Tells what was heard while something else was waited for, and whether the agent has come to rest by that.
@@ -259,7 +284,7 @@ async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
     drop(live.pane().kill().await);
     let words = words.unwrap_or_default();
     let message = "the agent has ended before it was ready".to_owned();
-    let trouble = crate::trouble::Trouble::failed("not_started", message);
+    let trouble = Trouble::failed("not_started", message);
     let trouble = trouble.hint("`pollux capabilities` says what is missing");
     anyhow::anyhow!("{}", crate::render::clean(&words)).context(trouble)
 }

@@ -1,9 +1,11 @@
 //! `pollux screen`: what Pollux sees of an agent's terminal.
 
 use super::{find, trouble};
+use crate::cli::complete::ids;
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::screen::{Reading, read};
 use pollux_agent::terminal::{Emulator, Pane, Server};
 use serde_json::json;
@@ -13,7 +15,8 @@ use std::process::ExitCode;
 /// Show what Pollux sees of an agent's terminal: the screen as text, and what it makes of it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Screen {
-    /// The session's id, or the beginning of it
+    /// The session: its id, the beginning of it, or `latest` where a daemon runs
+    #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// One object: the rows, the status, the question, the draft, the mode
     #[arg(long)]

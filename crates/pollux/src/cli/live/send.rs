@@ -22,13 +22,13 @@ use std::process::ExitCode;
 /// `--literal` sends anything to the model as it is.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone."
+    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped."
 )]
 pub(crate) struct Send {
     /// The session: its id, the beginning of it, or `latest`
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// What to send; `-`, or nothing, stands for stdin
+    /// What to send; `-`, or nothing, stands for stdin, and what is piped in beside it comes first
     text: Option<String>,
     /// To the model as it is, whatever it begins with
     #[arg(long)]
@@ -107,7 +107,7 @@ pub(super) async fn come_to_rest(live: &mut Live, teller: &mut Teller) -> anyhow
 }
 
 /// What a program that waits wants to know.
-pub(super) fn exit(rest: Rest) -> ExitCode {
+pub(in crate::cli) fn exit(rest: Rest) -> ExitCode {
     match rest {
         Rest::Done(StopReason::EndTurn) => ExitCode::SUCCESS,
         Rest::Done(StopReason::Cancelled) => ExitCode::from(130),

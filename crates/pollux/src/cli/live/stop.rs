@@ -47,8 +47,8 @@ impl Stop {
     }
 }
 
-/// Takes away the window of an agent that has ended.
-async fn remove(found: &Found) -> anyhow::Result<()> {
+/// Takes away the window of an agent, with what is left in it.
+pub(in crate::cli) async fn remove(found: &Found) -> anyhow::Result<()> {
     let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
     let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
     pane.kill().await.map_err(trouble)

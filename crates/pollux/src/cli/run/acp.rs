@@ -128,18 +128,34 @@ pub(super) async fn drive(
         Err(failure) => return super::told(super::not_started(failure), output),
     };
     let mut signals = Signals::new()?;
+    let last = turns(here, first, &mut talk, &mut signals, output).await;
+    // Also where nobody reads any more: what a resume left is taken away here.
+    let closed = talk.close().await;
+    let last = last?;
+    closed?;
+    Ok(last.unwrap_or_default())
+}
+
+/// One turn after the other, until nobody says more. Gives how the last one ended.
+async fn turns(
+    here: Here<'_>,
+    first: Option<String>,
+    talk: &mut Talk,
+    signals: &mut Signals,
+    output: &mut Output,
+) -> anyhow::Result<Option<Outcome>> {
     let mut next = first;
     let mut last = None;
     loop {
         let words = match next.take() {
             Some(words) => words,
-            None if args.interactive => match signals.unless(prompt::next).await? {
+            None if here.args.interactive => match signals.unless(prompt::next).await? {
                 Some(words) => words,
-                None => break,
+                None => return Ok(last),
             },
-            None => break,
+            None => return Ok(last),
         };
-        let outcome = turn(here, words, &mut talk, &mut signals, output).await?;
+        let outcome = turn(here, words, talk, signals, output).await?;
         // Before the next prompt is asked for.
         let outcome = super::told(outcome, output)?;
         // A turn that was left in its middle has no session: nothing more can be said there.
@@ -148,11 +164,9 @@ pub(super) async fn drive(
         let over = left || gone;
         last = Some(outcome);
         if over {
-            break;
+            return Ok(last);
         }
     }
-    talk.close().await?;
-    Ok(last.unwrap_or_default())
 }
 
 /// Failures that no further prompt survives.
@@ -323,7 +337,7 @@ async fn hear(
     }
 }
 
-/// True where one process serves several prompts, or where the format has room for one only.
+/// Refuses what cannot go together: many turns, and a format that has room for one.
 pub(super) fn check(args: &Run) -> anyhow::Result<()> {
     if args.interactive && args.output == Format::Json {
         let message = "`-o json` is one object, and `--interactive` has many turns".to_owned();

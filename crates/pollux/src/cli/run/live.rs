@@ -2,6 +2,7 @@
 
 use crate::report::human::short;
 use crate::report::status::Status;
+use crate::report::table::printable;
 use pollux_agent::model::{Event, EventKind, Part, Scope};
 use std::time::{Duration, Instant};
 
@@ -45,7 +46,7 @@ impl Live {
             }
             EventKind::ToolStarted { name, .. } => {
                 self.speaking = false;
-                self.doing = format!("running {name}");
+                self.doing = format!("running {}", printable(&name.to_str()));
             }
             EventKind::TurnStarted { .. } | EventKind::ToolEnded { .. } => {
                 self.speaking = false;
@@ -67,5 +68,19 @@ impl Live {
             };
             status.set(&format!("{} · {seconds}s{tokens} · Ctrl-C stops", self.doing));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Live;
+    use pollux_agent::model::Event;
+
+    #[test]
+    fn the_name_of_a_tool_cannot_steer_the_terminal() {
+        let started = r#"{"type":"tool_started","id":"1","name":"evil\u001b[2J\nname","input":{},"source":"acp"}"#;
+        let mut live = Live::new(false);
+        live.show(&Event::from_json(started).unwrap());
+        assert_eq!(live.doing, "running evil␛[2J name");
     }
 }

@@ -6,8 +6,11 @@ use crate::cli::sessions::catalog::Catalog;
 use crate::client::Client;
 use crate::config::Config;
 use crate::report;
+use crate::trouble::Trouble;
+use anyhow::Context;
 use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::terminal::all;
 use pollux_agent::gemini::transcript::rescue::rescue;
 use pollux_agent::gemini::transcript::resume::Guard;
 use pollux_agent::gemini::transcript::store::Kind;
@@ -32,9 +35,9 @@ pub(in crate::cli) fn find(
     }
     let aside = config.data.join("rescued");
     // A stub of an earlier resume would have the next start delete the session.
-    rescue(session, &aside)?;
+    rescue(session, &aside).with_context(|| no_copy(&session.file.path, &aside))?;
     let resume = Resume { id: session.id.clone(), file: session.file.path.clone(), aside };
-    let guard = Guard::new(&resume.file, &resume.aside)?;
+    let guard = guard(&resume)?;
     if cli.at_least(CLASHES) && guard.is_of_this_minute() {
         report::quiet(
             "the session was made in this very minute; going on with it now would damage it: waiting",
@@ -43,21 +46,47 @@ pub(in crate::cli) fn find(
     Ok(resume)
 }
 
-/// Refuses a session that the daemon drives now: two agents that write one file would destroy it. `more` is what else can be
-/// done about it.
+fn guard(resume: &Resume) -> anyhow::Result<Guard> {
+    let Resume { file, aside, .. } = resume;
+    Guard::new(file, aside).with_context(|| no_copy(file, aside))
+}
+
+/// Without a copy a session is not gone on with: it might be lost.
+fn no_copy(file: &Path, aside: &Path) -> Trouble {
+    let message = format!("could not keep a copy of {}", file.display());
+    Trouble::failed("no_copy", message).hint(format!("is there room in {}?", aside.display()))
+}
+
+/// Refuses a session that has an agent now: two that write one file would destroy it. `more` is what else can be done about it.
 pub(in crate::cli) async fn free(
     wanted: &str,
     cwd: &Path,
     config: &Config,
     more: Option<&str>,
 ) -> anyhow::Result<()> {
-    let Some(client) = Client::running(config).await? else { return Ok(()) };
-    let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
-    let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
-    let session = catalog.find(wanted)?;
-    let Some(live) = client.driven(&session.id).await else { return Ok(()) };
-    let message = format!("the daemon drives the session `{}` now", session.id);
-    let id = &live.id;
+    let client = Client::running(config).await?;
+    // Without tmux there are no terminals. A terminal of somebody else's may outlive its agent, and says nothing.
+    let mut terminals = all(&config.tmux).await.unwrap_or_default();
+    terminals.retain(|found| !found.dead);
+    if client.is_none() && terminals.is_empty() {
+        return Ok(());
+    }
+    let session = {
+        let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
+        let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
+        catalog.find(wanted)?.id.clone()
+    };
+    let driven = match &client {
+        Some(client) => client.driven(&session).await,
+        None => None,
+    };
+    let shown = terminals.iter().any(|found| found.key.as_deref() == Some(session.as_str()));
+    let (who, id) = match driven {
+        Some(live) => ("the daemon drives", live.id),
+        None if shown => ("an agent in a terminal has", session.clone()),
+        None => return Ok(()),
+    };
+    let message = format!("{who} the session `{session}` now");
     let mut hint = format!("talk to it: `pollux send {id}`; or end it first: `pollux stop {id}`");
     hint.extend(more.into_iter().flat_map(|more| ["; or ", more]));
     Err(refused("still_there", message, &hint))
@@ -80,7 +109,7 @@ impl Kept {
     ) -> anyhow::Result<Self> {
         free(wanted, cwd, config, None).await?;
         let resume = find(wanted, cwd, config, cli)?;
-        let guard = Guard::new(&resume.file, &resume.aside)?;
+        let guard = guard(&resume)?;
         if cli.at_least(CLASHES) {
             guard.wait().await;
         }

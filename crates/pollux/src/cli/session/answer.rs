@@ -83,7 +83,8 @@ pub(super) fn note(summary: &Summary) -> anyhow::Result<()> {
 
 fn which(open: &[(Asked, String)]) -> anyhow::Error {
     if open.is_empty() {
-        return Trouble::refused("no_question", "there is no such question").into();
+        let trouble = Trouble::refused("no_question", "there is no such question");
+        return trouble.hint("`pollux show ID` shows what a session asks").into();
     }
     let mut hint = "say which, with `--question ID`:".to_owned();
     for (asked, _) in open {

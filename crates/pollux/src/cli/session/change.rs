@@ -96,7 +96,7 @@ pub(super) async fn queue(args: Queue, config: &Config) -> anyhow::Result<ExitCo
     if args.json {
         report::json(&queue)?;
     } else {
-        let line = |queued: &Queued| format!("{}  {}\n", queued.id, clean(&queued.text));
+        let line = |queued: &Queued| format!("{}  {}\n", clean(&queued.id), clean(&queued.text));
         report::text(&queue.iter().map(line).collect::<String>())?;
     }
     Ok(ExitCode::SUCCESS)

@@ -42,7 +42,12 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
     writeln!(out, "{}  {}", summary.id, clean(summary.title.as_deref().unwrap_or("")))?;
     head(&summary).write(&mut out, report::width().or(Some(120)))?;
     for recorded in &page.messages {
-        let message: Value = serde_json::from_str(recorded.message.get())?;
+        let message: Value = if recorded.cut.is_empty() {
+            serde_json::from_str(recorded.message.get())?
+        } else {
+            let whole: Value = serde_json::from_str(&client.event(&id, recorded.seq).await?)?;
+            whole["message"].clone()
+        };
         if message["meta"] != true {
             writeln!(out, "\n{}", said(&message))?;
         }

@@ -87,7 +87,8 @@ pub(super) async fn devices(args: Devices, config: &Config) -> anyhow::Result<Ex
 }
 
 async fn revoke(client: &Client, all: &[Device], wanted: &str) -> anyhow::Result<()> {
-    let is = |device: &&Device| device.id.starts_with(wanted) || device.name == wanted;
+    let begins = |id: &str| !wanted.is_empty() && id.starts_with(wanted);
+    let is = |device: &&Device| begins(&device.id) || device.name == wanted;
     let found: Vec<&Device> = all.iter().filter(is).collect();
     let [device] = found.as_slice() else {
         let message = format!("`{wanted}` names {} devices", found.len());

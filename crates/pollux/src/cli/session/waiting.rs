@@ -2,12 +2,15 @@
 
 use crate::api::Events;
 use crate::cli::complete::ids;
+use crate::cli::live::send::exit;
+use crate::cli::live::tell::Rest;
 use crate::client::{Client, Until, Waited, escaped, wait};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
+use pollux_agent::model::{Event, EventKind, Failure, StopReason};
 use serde::Deserialize;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -91,23 +94,35 @@ pub(super) async fn until_idle(
     let Waited::Came(until) = wait(client, session, ANY).await? else {
         return Err(client.gone().into());
     };
+    let since = since(client, session, after).await?;
     if !json {
-        report::text(&said(client, session, after).await?)?;
+        report::text(&since.text())?;
         if until == Until::Question {
             super::answer::note(&client.session(session).await?)?;
         }
     }
-    Ok(ExitCode::from(code(until).1))
+    match since.ended.filter(|_| until == Until::Idle) {
+        // After a turn that failed or was stopped the agent is idle too.
+        Some(reason) => {
+            if let Some(failure) = &since.failure {
+                report::failure(failure);
+            }
+            Ok(exit(Rest::Done(reason)))
+        }
+        None => Ok(ExitCode::from(code(until).1)),
+    }
 }
 
 #[derive(Deserialize)]
-struct Recorded<'e> {
+struct Told<'e> {
     #[serde(rename = "type")]
     kind: &'e str,
     #[serde(default)]
     message: Option<Message>,
     #[serde(default)]
     changed: bool,
+    #[serde(default)]
+    stop_reason: Option<StopReason>,
 }
 
 #[derive(Deserialize)]
@@ -117,32 +132,72 @@ struct Message {
     content: Value,
 }
 
-/// What the agent said after an event: each message as it was recorded last.
-async fn said(client: &Client, session: &str, mut after: u64) -> anyhow::Result<String> {
-    let mut said: Vec<(String, String)> = Vec::new();
+/// What happened after an event.
+#[derive(Default)]
+struct Since {
+    /// What the agent said: each message as it was recorded last.
+    said: Vec<(String, String)>,
+    /// How the last turn ended.
+    ended: Option<StopReason>,
+    failure: Option<Box<Failure>>,
+}
+
+async fn since(client: &Client, session: &str, mut after: u64) -> anyhow::Result<Since> {
+    let mut since = Since::default();
     loop {
         let path = format!("/api/v1/sessions/{}/events?after={after}&limit=500", escaped(session));
         let page: Events = client.get(&path).await?;
-        let Some(last) = page.events.last() else { break };
+        let Some(last) = page.events.last() else { return Ok(since) };
         after = last.seq;
         for event in &page.events {
-            let Ok(Recorded { kind: "message_recorded", message: Some(message), changed }) =
-                serde_json::from_str(event.event.get())
-            else {
-                continue;
-            };
-            let known = said.len();
-            said.retain(|(id, _)| *id != message.id);
-            // One that is only changed was said before.
-            if message.role != "assistant" || (changed && said.len() == known) {
-                continue;
+            let json = event.event.get();
+            // What is said is printed to its end.
+            if !event.cut.is_empty() && json.contains("message_recorded") {
+                since.event(&client.event(session, event.seq).await?);
+            } else {
+                since.event(json);
             }
-            said.push((message.id, words(&message.content)));
         }
     }
-    let lines = said.iter().map(|(_, text)| clean(text.trim()).into_owned());
-    let lines: Vec<String> = lines.filter(|text| !text.is_empty()).collect();
-    Ok(if lines.is_empty() { String::new() } else { format!("{}\n", lines.join("\n")) })
+}
+
+impl Since {
+    fn event(&mut self, json: &str) {
+        match serde_json::from_str(json) {
+            Ok(Told { kind: "message_recorded", message: Some(message), changed, .. }) => {
+                self.recorded(message, changed);
+            }
+            Ok(Told { kind: "turn_ended", stop_reason: Some(reason), .. }) => {
+                self.ended = Some(reason);
+                self.failure = failure(json);
+            }
+            _ => {}
+        }
+    }
+
+    fn recorded(&mut self, message: Message, changed: bool) {
+        let known = self.said.len();
+        self.said.retain(|(id, _)| *id != message.id);
+        // One that is only changed was said before.
+        if message.role != "assistant" || (changed && self.said.len() == known) {
+            return;
+        }
+        self.said.push((message.id, words(&message.content)));
+    }
+
+    fn text(&self) -> String {
+        let lines = self.said.iter().map(|(_, text)| clean(text.trim()).into_owned());
+        let lines: Vec<String> = lines.filter(|text| !text.is_empty()).collect();
+        if lines.is_empty() { String::new() } else { format!("{}\n", lines.join("\n")) }
+    }
+}
+
+/// Why a turn failed, if it did.
+fn failure(ended: &str) -> Option<Box<Failure>> {
+    match Event::from_json(ended).ok()?.kind {
+        EventKind::TurnEnded { error, .. } => error,
+        _ => None,
+    }
 }
 
 fn words(content: &Value) -> String {

@@ -235,7 +235,7 @@ fn print(hits: &[Hit]) -> anyhow::Result<()> {
         if hit.session_id != session {
             let gap = if session.is_empty() { "" } else { "\n" };
             session = &hit.session_id;
-            let short: String = session.chars().take(8).collect();
+            let short: String = printable(session).chars().take(8).collect();
             let title = printable(hit.title.as_deref().unwrap_or_default());
             writeln!(
                 out,

@@ -106,6 +106,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
             "unreadable_file",
             format!("could not read the session file {}", path.display()),
         )
+        .hint("check its rights; `pollux sessions list` shows the others")
     };
     fs::read(path).with_context(what)
 }

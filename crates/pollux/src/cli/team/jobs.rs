@@ -30,6 +30,7 @@ pub(crate) struct Jobs {
 #[derive(Debug, Subcommand)]
 enum What {
     /// What came of one
+    #[command(after_help = "Exit codes: as those of `pollux handoff`.")]
     Show {
         /// Its id, or the beginning of it
         id: String,

@@ -5,6 +5,7 @@ use crate::client::{Client, escaped};
 use crate::config::Config;
 use crate::report;
 use crate::report::human::{ago, now};
+use crate::report::table::printable;
 use crate::team::post::{Letter, State};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -92,7 +93,7 @@ fn show(letters: &[Letter], names: &HashMap<String, String>) -> anyhow::Result<(
     let mut out = report::out();
     for letter in letters {
         let state = match (letter.state, &letter.reason) {
-            (State::Dead, Some(reason)) => format!("dead: {reason}"),
+            (State::Dead, Some(reason)) => format!("dead: {}", printable(reason)),
             (state, _) => format!("{state:?}").to_lowercase(),
         };
         writeln!(

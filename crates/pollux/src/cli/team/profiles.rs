@@ -1,16 +1,18 @@
 //! `pollux profiles`.
 
 use crate::config::Config;
+use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Cell, Table};
 use crate::team::profile::is_name;
 use crate::team::store::{BUILT_IN, Found, Origin, Store, read};
 use crate::trouble::Trouble;
 use anstyle::Style;
+use anyhow::Context;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -117,7 +119,7 @@ fn unknown(name: &str) -> Trouble {
 
 fn text_of(found: &Found) -> anyhow::Result<String> {
     Ok(match &found.from {
-        Origin::File(path) => read(path)?,
+        Origin::File(path) => read(path).with_context(|| unreadable(path))?,
         Origin::BuiltIn => {
             let built_in = BUILT_IN.iter().find(|(name, _)| *name == found.name);
             built_in.map(|(_, text)| (*text).to_owned()).unwrap_or_default()
@@ -134,7 +136,7 @@ fn show(store: &Store, name: &str, json: bool) -> anyhow::Result<ExitCode> {
         })?;
         report::json(&profile)?;
     } else {
-        report::text(&crate::render::clean(&text_of(&found)?))?;
+        report::text(&clean(&text_of(&found)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -145,7 +147,7 @@ fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<
         let path = config.cwd.join(file);
         let profile = if path.is_file() {
             let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("profile");
-            store.parse(&read(&path)?, stem)
+            store.parse(&read(&path).with_context(|| unreadable(&path))?, stem)
         } else {
             store.look(file).ok_or_else(|| unknown(file))?.profile
         };
@@ -158,7 +160,7 @@ fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<
             }
             Err(error) => {
                 wrong = true;
-                report::text(&format!("{file}: {error}\n"))?;
+                report::text(&format!("{file}: {}\n", clean(&error.to_string())))?;
             }
         }
     }
@@ -169,15 +171,17 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
     let path = cwd.join(source);
     let mut all: Vec<(PathBuf, String)> = Vec::new();
     if path.is_dir() {
-        for entry in fs::read_dir(&path)?.flatten() {
+        for entry in fs::read_dir(&path).with_context(|| unreadable(&path))?.flatten() {
             let file = entry.path();
             if file.extension().is_some_and(|extension| extension == "md") {
-                all.push((file.clone(), read(&file)?));
+                let text = read(&file).with_context(|| unreadable(&file))?;
+                all.push((file, text));
             }
         }
         all.sort();
     } else if path.is_file() {
-        all.push((path.clone(), read(&path)?));
+        let text = read(&path).with_context(|| unreadable(&path))?;
+        all.push((path, text));
     } else if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == source) {
         all.push((PathBuf::from(name), (*text).to_owned()));
     } else {
@@ -201,7 +205,6 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
         }
         checked.push((profile.name, target, text));
     }
-    fs::create_dir_all(&store.own)?;
     for (name, target, text) in checked {
         put(&target, &text)?;
         report::text(&format!("{name}\n"))?;
@@ -211,11 +214,25 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
 
 /// All of it or nothing.
 fn put(target: &Path, text: &str) -> anyhow::Result<()> {
-    let directory = target.parent().unwrap_or(target);
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(target)?;
-    Ok(())
+    let write = || -> io::Result<()> {
+        let directory = target.parent().unwrap_or(target);
+        fs::create_dir_all(directory)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(target)?;
+        Ok(())
+    };
+    write().with_context(|| unwritable(target))
+}
+
+fn unreadable(path: &Path) -> Trouble {
+    Trouble::failed("unreadable_file", format!("could not read {}", path.display()))
+        .hint("check its rights; a profile is a text of at most 256 KB")
+}
+
+fn unwritable(path: &Path) -> Trouble {
+    Trouble::failed("unwritable_file", format!("could not change {}", path.display()))
+        .hint("check the rights of its directory, and the room there")
 }
 
 fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
@@ -226,7 +243,7 @@ fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
             .hint("only those can be removed")
             .into());
     }
-    fs::remove_file(path)?;
+    fs::remove_file(&path).with_context(|| unwritable(&path))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -243,7 +260,6 @@ fn create(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
         let trouble = Trouble::refused("profile_exists", message);
         return Err(trouble.hint("change that one, or choose another name").into());
     }
-    fs::create_dir_all(&store.own)?;
     put(&path, &include_str!("../../../profiles/new.txt").replace("NAME", name))?;
     report::text(&format!("{}\n", path.display()))?;
     Ok(ExitCode::SUCCESS)

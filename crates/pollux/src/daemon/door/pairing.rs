@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 
 /// How long a code is good for.
-pub const CODE_SECONDS: i64 = 120;
+const CODE_SECONDS: i64 = 120;
 /// How often one may be wrong.
-pub const TRIES: u32 = 5;
+const TRIES: u32 = 5;
 /// Letters and digits that nobody takes for others: 40 bits in eight of them.
 const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const LENGTH: usize = 8;

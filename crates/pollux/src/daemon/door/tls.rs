@@ -34,13 +34,15 @@ pub fn from_files(certificate: &Path, key: &Path) -> anyhow::Result<Tls> {
         .collect::<Result<_, _>>()
         .with_context(|| unreadable(certificate))?;
     let key = PrivateKeyDer::from_pem_file(key).with_context(|| unreadable(key))?;
-    let first = chain.first().context("there is no certificate in the file")?;
+    let first = chain.first().context("there is no certificate in it");
+    let first = first.with_context(|| unreadable(certificate))?;
     let fingerprint = fingerprint(first);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+        .with_single_cert(chain, key)
+        .with_context(|| unreadable(certificate))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Tls { config: Arc::new(config), fingerprint })
 }

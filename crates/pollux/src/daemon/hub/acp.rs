@@ -44,7 +44,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
         acp = lent.env.iter().cloned().fold(acp, |acp, (name, value)| acp.env(name, value));
     }
     if let Some(id) = wanted.agent_id {
-        let file = wanted.file.or_else(|| file_of(&gemini.home, &id));
+        let file = wanted.file.or_else(|| file_of(&gemini.home, &id, None));
         let file = file.ok_or_else(|| no_file(&id))?;
         acp = acp.resume(Resume { id, file, aside: gemini.aside });
     }
@@ -79,7 +79,14 @@ impl Events for Hears {
 impl Orders for Steers {
     fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
         let (control, stop) = (self.control.clone(), self.stop.clone());
-        Box::pin(async move { obey(&control, &stop, order).await })
+        Box::pin(async move {
+            match order {
+                // What came of them is waited for: an agent refuses some, and is then in another mode than the one it was told.
+                Order::Mode(mode) => control.change_mode(mode).await,
+                Order::Model(model) => control.change_model(model).await,
+                order => obey(&control, &stop, order).await,
+            }
+        })
     }
 }
 
@@ -91,7 +98,7 @@ pub async fn obey(
 ) -> Result<(), Failure> {
     match order {
         Order::Prompt { text, images, .. } => control.prompt(with(text, images).await?).await,
-        Order::Keys { .. } => {
+        Order::Keys { .. } | Order::Fit { .. } | Order::GiveBack => {
             let why = "the agent is not in a terminal";
             Err(Failure::new(Phase::Request, "no_terminal", why))
         }

@@ -113,7 +113,7 @@ impl Wanted {
         let Some(id) = self.agent_id.clone().filter(|_| self.found.is_none()) else { return self };
         let (file, home) = (self.file.clone(), home.to_path_buf());
         let empty = tokio::task::spawn_blocking(move || {
-            let file = file.or_else(|| headless::file_of(&home, &id));
+            let file = file.or_else(|| headless::file_of(&home, &id, None));
             file.is_some_and(|file| is_stub(&file))
         });
         if empty.await.unwrap_or_default() {
@@ -246,10 +246,17 @@ impl Agents {
         Arc::clone(&self.badges)
     }
 
-    /// The file of a session, by the agent's own id. An agent that was adopted may have a home of its own.
-    pub fn file_of(&self, id: &str, found: Option<&Found>) -> Option<PathBuf> {
+    /// The file of a session, by the agent's own id. An agent that was adopted may have a home of its own, of which the
+    /// index knows nothing.
+    pub fn file_of(
+        &self,
+        id: &str,
+        found: Option<&Found>,
+        index: Option<&Path>,
+    ) -> Option<PathBuf> {
         let own = found.and_then(|found| found.gemini.as_deref()?.parent());
-        headless::file_of(own.or(self.home.as_deref())?, id)
+        let own = own.filter(|own| Some(*own) != self.home.as_deref());
+        headless::file_of(own.or(self.home.as_deref())?, id, index.filter(|_| own.is_none()))
     }
 
     /// The home that holds the agent's directory.

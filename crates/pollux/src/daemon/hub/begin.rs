@@ -112,9 +112,14 @@ impl Hub {
             summary.driver = Some(wanted.driver);
             summary.status = SessionStatus::Starting;
             summary.mode = wanted.mode;
+            summary.model = wanted.model.clone().or(summary.model.take());
             summary.version += 1;
             slot.feed.set_summary(summary);
             slot.torn = false;
+            if wanted.found.is_none() {
+                // The mode that the agent before was given for a while ended with it.
+                slot.ends = None;
+            }
             slot.start = Some(wanted.clone());
         }
         let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);

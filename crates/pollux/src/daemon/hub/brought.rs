@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Source};
 use pollux_agent::session::Order;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -89,7 +90,7 @@ impl Hub {
         if let Some(cwd) = bring.cwd.canonicalize().ok().filter(|_| bring.cwd.is_absolute()) {
             self.log().write(move |connection| trust(connection, &cwd)).await?;
         }
-        let file = self.inner.agents.file_of(&bring.agent_id, None);
+        let file = if known.is_some() { self.file_of(bring.agent_id.clone()).await } else { None };
         let wanted = Wanted {
             id: id.clone(),
             driver: Driver::Acp,
@@ -97,7 +98,7 @@ impl Hub {
             mode: bring.mode,
             model: bring.model,
             agent_id: Some(bring.agent_id),
-            file: file.filter(|_| known.is_some()),
+            file,
             found: None,
             place: Arc::default(),
             given: None,
@@ -114,6 +115,13 @@ impl Hub {
             self.add(wanted, summary, None).await?;
         }
         Ok(self.feed(&id)?.1.summary())
+    }
+
+    /// The file of a session, by the agent's own id.
+    async fn file_of(&self, id: String) -> Option<PathBuf> {
+        let (agents, index) = (self.inner.agents.clone(), self.inner.settings.index.clone());
+        let file = move || agents.file_of(&id, None, index.as_deref());
+        tokio::task::spawn_blocking(file).await.ok().flatten()
     }
 }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use pollux_agent::gemini::transcript::follow::{Watch, Watched};
 use pollux_agent::gemini::transcript::store::{self, Kind, Session};
 use pollux_agent::model::SessionStatus;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ impl Hub {
         let watching = tokio::task::spawn_blocking(move || watch(gemini, &tell, &stop, begun));
         // Watched before they are listed: what is written in between is told of.
         let _begun = begins.await;
-        self.list_files().await;
+        let mut passed_over = self.list_files().await;
         self.tell_all().await;
         loop {
             let path = tokio::select! {
@@ -36,8 +37,8 @@ impl Hub {
                 path = changed.recv() => path,
             };
             let Some(path) = path else { break };
-            if !self.tell(&path).await {
-                self.list_files().await;
+            if !passed_over.contains(&path) && !self.tell(&path).await {
+                passed_over = self.list_files().await;
                 self.tell(&path).await;
             }
         }
@@ -55,7 +56,7 @@ impl Hub {
         let Some(id) = found else { return false };
         if let Ok(task) = self.ask(&id).await {
             // A session that is busy looks soon enough.
-            let _told = task.try_send(Ask::Look);
+            let _told = task.try_send(Ask::Look { file: path.clone() });
         }
         true
     }
@@ -75,28 +76,40 @@ impl Hub {
         }
     }
 
-    /// Lists the agent's files anew, and takes in the sessions that are not known yet.
-    async fn list_files(&self) {
+    /// Lists the agent's files anew, and takes in the sessions that are not known yet. Gives the files of agents
+    /// that work for another: they are no session here, and what is written there is no reason to list all files again.
+    async fn list_files(&self) -> HashSet<PathBuf> {
         let settings = self.inner.settings.clone();
         let listed = tokio::task::spawn_blocking(move || {
             store::list(&settings.gemini, &[], settings.index.as_deref(), &|_, _| {})
         });
-        let Ok(listing) = listed.await else { return };
-        for session in listing.sessions.iter().filter(|session| session.kind == Kind::Main) {
-            if let Err(error) = self.found(session).await {
+        let mut passed_over = HashSet::new();
+        let Ok(listing) = listed.await else { return passed_over };
+        for session in &listing.sessions {
+            if session.kind == Kind::Subagent {
+                passed_over.insert(session.file.path.clone());
+            }
+            if session.kind == Kind::Main
+                && let Err(error) = self.found(session).await
+            {
                 tracing::warn!("a session file was passed over: {error:#}");
             }
         }
+        passed_over
     }
 
     async fn found(&self, session: &Session) -> anyhow::Result<()> {
         let path = session.file.path.clone();
         {
             let mut slots = self.slots();
-            let known = slots.values_mut().find(|slot| {
-                let summary = slot.feed.summary();
-                summary.id == session.id || summary.agent_id.as_ref() == Some(&session.id)
-            });
+            // Most are known by the agent's own id: only the others are looked for.
+            let known = if slots.contains_key(&session.id) {
+                slots.get_mut(&session.id)
+            } else {
+                let is =
+                    |slot: &&mut Slot| slot.feed.summary().agent_id.as_ref() == Some(&session.id);
+                slots.values_mut().find(is)
+            };
             if let Some(slot) = known {
                 // A session that is driven writes to its own file, and one that was resumed to another one.
                 slot.file = Some(path);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// `--session-id` came with this version.
-const OWN_ID: Version = Version::new(0, 41, 0);
+pub(super) const OWN_ID: Version = Version::new(0, 41, 0);
 /// How many orders may wait; one is handed over at a time.
 const WAITING: usize = 8;
 
@@ -70,7 +70,7 @@ impl Events for Headless {
 }
 
 impl Headless {
-    /// Nothing is lost when this is dropped half way: what was begun is in `self`.
+    /// Heard to its end: an order that was taken would be lost where this is dropped half way.
     async fn event(&mut self) -> Option<Event<'static>> {
         loop {
             if self.over {
@@ -151,7 +151,7 @@ impl Headless {
                 self.lent = None;
                 Ok(())
             }
-            Order::Answer { .. } | Order::Keys { .. } => {
+            Order::Answer { .. } | Order::Keys { .. } | Order::Fit { .. } | Order::GiveBack => {
                 Err(Failure::new(Phase::Start, "asks_nothing", "a headless agent asks nothing"))
             }
         }
@@ -175,7 +175,8 @@ impl Headless {
         }
         run = match &self.wanted.agent_id {
             Some(id) => {
-                let file = self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id));
+                let file =
+                    self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id, None));
                 match file {
                     Some(file) => run.resume(id, file),
                     None if self.resumed => return Err(no_file(id)),
@@ -200,8 +201,8 @@ fn ended() -> Event<'static> {
     Event::new(Source::Pollux, kind)
 }
 
-/// The file of a session, by the agent's own id.
-pub(super) fn file_of(home: &Path, id: &str) -> Option<PathBuf> {
-    let listing = store::list(&home.join(".gemini"), &[], None, &|_, _| {});
+/// The file of a session, by the agent's own id. Without an index of them, all files are read for it.
+pub(super) fn file_of(home: &Path, id: &str, index: Option<&Path>) -> Option<PathBuf> {
+    let listing = store::list(&home.join(".gemini"), &[], index, &|_, _| {});
     listing.sessions.into_iter().find(|session| session.id == id).map(|session| session.file.path)
 }

@@ -24,11 +24,10 @@ pub(super) fn left_behind(summary: &mut Summary) {
     if summary.mode == Mode::Yolo {
         summary.mode = Mode::Default;
     }
-    let stays = summary.driver == Some(Driver::Headless);
-    if summary.driver.is_some() && !stays {
+    if summary.driver != Some(Driver::Headless) {
+        // Also one that is only read: the next hook says that it lives.
         summary.status = SessionStatus::Exited;
-    }
-    if stays && summary.status != SessionStatus::Exited {
+    } else if summary.status != SessionStatus::Exited {
         summary.status = SessionStatus::Idle;
     }
     // It may not have arrived: somebody decides whether it is sent once more.
@@ -100,4 +99,25 @@ fn standing(events: &[Event<'static>]) -> HashMap<String, usize> {
         }
     }
     standing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Driver, SessionStatus, Summary, left_behind};
+    use jiff::Timestamp;
+
+    #[test]
+    fn nobody_is_said_to_live_whom_the_next_daemon_does_not_know_to_live() {
+        let left = |driver, status| {
+            let mut summary = Summary { driver, status, ..Summary::empty(Timestamp::UNIX_EPOCH) };
+            left_behind(&mut summary);
+            summary.status
+        };
+        for driver in [None, Some(Driver::Acp), Some(Driver::Terminal)] {
+            assert_eq!(left(driver, SessionStatus::Working), SessionStatus::Exited, "{driver:?}");
+        }
+        let headless = Some(Driver::Headless);
+        assert_eq!(left(headless, SessionStatus::Working), SessionStatus::Idle);
+        assert_eq!(left(headless, SessionStatus::Exited), SessionStatus::Exited);
+    }
 }

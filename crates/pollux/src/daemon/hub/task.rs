@@ -5,14 +5,17 @@ mod branch;
 mod hooked;
 mod pump;
 mod record;
+mod snapshot;
 mod sum;
+
+pub use snapshot::Snapshot;
 
 use super::agent::{Agent, Agents, Orders, Wanted};
 use super::uploads::Uploads;
 use super::{Hub, Slot};
-use crate::api::{Driver, Live, Numbered, Recorded, Summary};
+use crate::api::{Driver, Summary};
 use crate::daemon::clock::Clock;
-use crate::daemon::log::{self, Feed, Log};
+use crate::daemon::log::{Feed, Log};
 use crate::daemon::view::View;
 use begin::Left;
 use futures::StreamExt;
@@ -35,9 +38,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How many events are written at once.
 const AT_ONCE: usize = 512;
-/// A page of a snapshot has so many messages, and about so many bytes.
-const MESSAGES: usize = 50;
-const BYTES: usize = 64 << 10;
 /// A log that cannot be written is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// An agent that was told to end has so long.
@@ -61,7 +61,10 @@ pub enum Ask {
         reply: oneshot::Sender<anyhow::Result<Snapshot>>,
     },
     /// The session's file has changed.
-    Look,
+    Look {
+        /// Which that is now.
+        file: PathBuf,
+    },
     /// A hook of the agent was told this.
     Hook {
         /// One line, as it was handed over.
@@ -77,21 +80,6 @@ pub enum Ask {
         /// Who is told.
         reply: oneshot::Sender<()>,
     },
-}
-
-/// All that a client needs which knows nothing of a session.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    /// The session, with the number and the epoch of its last event.
-    pub summary: Arc<Summary>,
-    /// The last page of messages.
-    pub messages: Vec<Recorded>,
-    /// Where the page before ends.
-    pub before: Option<u64>,
-    /// What happened between them.
-    pub facts: Vec<Numbered>,
-    /// What has not become a message yet.
-    pub live: Live,
 }
 
 type Ordered = BoxFuture<'static, (Order, Result<(), Failure>)>;
@@ -112,6 +100,8 @@ pub(super) struct Task {
     torn: bool,
     left: Left,
     file: Option<PathBuf>,
+    /// The index of the agent's files.
+    index: Option<PathBuf>,
     follow: Option<Follow>,
     orders: Option<Arc<dyn Orders>>,
     /// Orders on their way, and those that wait for the one before.
@@ -168,6 +158,7 @@ impl Task {
             torn: slot.torn,
             left: Left::of(slot.torn),
             file: slot.file.clone(),
+            index: hub.inner.settings.index.clone(),
             follow: None,
             orders: None,
             ordered: FuturesUnordered::new(),
@@ -235,7 +226,10 @@ impl Task {
                 }
                 Woke::Time => {
                     let effects = self.session.tick(self.clock.now());
-                    self.effects(effects, None).await;
+                    // A session at rest costs no writes.
+                    if !effects.is_empty() {
+                        self.effects(effects, None).await;
+                    }
                     if !self.feed.is_followed() {
                         self.feed.rest();
                     }
@@ -265,10 +259,10 @@ impl Task {
                 let snapshot = self.snapshot().await;
                 drop(reply.send(snapshot));
             }
-            Ask::Look if self.wanted.is_none() => self.look().await,
+            Ask::Look { file } if self.wanted.is_none() => self.look_in(file).await,
             // Its agent is not at work, and yet its file grows: one that outlived the daemon before this one.
-            Ask::Look if self.is_at_rest() => self.look_anew().await,
-            Ask::Look => self.left.writes(),
+            Ask::Look { .. } if self.is_at_rest() => self.look_anew().await,
+            Ask::Look { .. } => self.left.writes(),
             Ask::Hook { line } => self.hook(line).await,
             Ask::Pane { reply } => {
                 let pane = self.orders.as_ref().and_then(|orders| orders.pane());
@@ -324,9 +318,12 @@ impl Task {
                     "its questions can be answered here; when the program has ended, go on with it";
                 Some(pollux_agent::session::refused("driven_elsewhere", why, hint))
             }
-            Command::Keys { .. } if driver != Some(Driver::Terminal) => {
-                let why = "there are no keys to press: the agent is not in a terminal";
-                Some(pollux_agent::session::refused("no_terminal", why, ""))
+            Command::Keys { .. } | Command::Fit { .. } | Command::GiveBack
+                if driver != Some(Driver::Terminal) =>
+            {
+                let why = "the agent is not in a terminal";
+                let hint = "send it a prompt instead";
+                Some(pollux_agent::session::refused("no_terminal", why, hint))
             }
             Command::Prompt { images, .. } if !images.is_empty() && driver != Some(Driver::Acp) => {
                 let why = "this agent takes no pictures";
@@ -335,21 +332,6 @@ impl Task {
             }
             _ => None,
         }
-    }
-
-    async fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
-        let no = self.no;
-        let page = self
-            .log
-            .read(move |connection| log::messages(connection, no, None, MESSAGES, BYTES))
-            .await?;
-        Ok(Snapshot {
-            summary: self.feed.summary(),
-            messages: page.messages,
-            before: page.before,
-            facts: page.facts,
-            live: self.view.live(),
-        })
     }
 
     async fn started(&mut self, agent: Agent) -> Pump {
@@ -371,8 +353,7 @@ impl Task {
     }
 
     async fn not_started(&mut self, failure: &Failure) {
-        let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let text = format!("the agent could not be started: {}{hint}", failure.message);
+        let text = format!("the agent could not be started: {}", why(failure));
         let notice = EventKind::Notice { level: Level::Error, text };
         let ended = EventKind::SessionEnded { reason: failure.code.to_owned() };
         let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
@@ -423,7 +404,7 @@ impl Task {
             Ok(()) => self.session.delivered(order),
             Err(failure) if failure.code == HAD_ARRIVED => self.session.had_arrived(),
             Err(failure) if failure.code == NOT_KNOWN => self.session.is_not_known(),
-            Err(failure) => self.session.failed(order, &failure.message, self.clock.now()),
+            Err(failure) => self.session.failed(order, &why(&failure), self.clock.now()),
         };
         self.effects(effects, None).await;
         if let Some(next) = self.waiting.pop_front() {
@@ -455,7 +436,12 @@ impl Task {
         }
         let overtakes = matches!(
             order,
-            Order::Interrupt | Order::Stop | Order::Answer { .. } | Order::Keys { .. }
+            Order::Interrupt
+                | Order::Stop
+                | Order::Answer { .. }
+                | Order::Keys { .. }
+                | Order::Fit { .. }
+                | Order::GiveBack
         );
         let Some(orders) = self.orders.clone() else {
             self.waiting.push_back(order);
@@ -478,6 +464,12 @@ impl Task {
     }
 }
 
+/// Why something failed, and what to do about it.
+fn why(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{}{hint}", failure.message)
+}
+
 fn is_rewritten(event: &Event<'_>) -> bool {
     let from_file = event.source == Source::SessionFile;
     let gone =
@@ -486,13 +478,3 @@ fn is_rewritten(event: &Event<'_>) -> bool {
 }
 
 type Accepted = (String, Command, Reply);
-
-/// What is much is written in parts.
-fn parts(events: Vec<Event<'static>>) -> Vec<Vec<Event<'static>>> {
-    let mut parts = Vec::new();
-    let mut events = events.into_iter().peekable();
-    while events.peek().is_some() {
-        parts.push(events.by_ref().take(AT_ONCE).collect());
-    }
-    parts
-}

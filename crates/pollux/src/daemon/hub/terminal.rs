@@ -3,29 +3,29 @@
 
 use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
-use super::headless::file_of;
+use super::headless::{OWN_ID, file_of};
 use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{
     Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
 };
 use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Text};
 use pollux_agent::session::Order;
-use pollux_agent::terminal::{Pane, Server, Socket};
+use pollux_agent::terminal::{Pane, Server, Size, Socket};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// `--session-id` came with this version.
-const OWN_ID: Version = Version::new(0, 41, 0);
-
 /// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
 const SETTLES: Duration = Duration::from_secs(20);
+
+/// The user's own tmux may take so long to say what there is: ours does not wait for it.
+const USERS: Duration = Duration::from_secs(2);
 
 /// The tmux server for terminals of ours. One connection is enough for all of them.
 #[derive(Debug, Clone)]
@@ -47,13 +47,16 @@ impl Tmux {
 
     /// All agents in terminals that have a name: ours, and those of the user's that were adopted.
     pub async fn all(&self) -> Result<Vec<Found>, Failure> {
-        let (ours, users) = if self.socket == Socket::Users {
-            (all(&self.socket).await, Ok(Vec::new()))
-        } else {
-            tokio::join!(all(&self.socket), all(&Socket::Users))
-        };
+        if self.socket == Socket::Users {
+            return all(&self.socket).await;
+        }
+        let users = tokio::time::timeout(USERS, all(&Socket::Users));
+        let (ours, users) = tokio::join!(all(&self.socket), users);
         let mut found = ours?;
-        found.extend(users?);
+        match users {
+            Ok(users) => found.extend(users?),
+            Err(_late) => tracing::warn!("the user's own tmux does not answer"),
+        }
         Ok(found)
     }
 
@@ -103,12 +106,9 @@ pub async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::
     Ok(found)
 }
 
-fn trouble(failure: Failure) -> anyhow::Error {
-    let trouble = Trouble::refused(failure.code, failure.message);
-    match failure.hint {
-        Some(hint) => trouble.hint(hint).into(),
-        None => trouble.into(),
-    }
+/// What went wrong with tmux, as an error.
+pub fn trouble(failure: Failure) -> anyhow::Error {
+    Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
 }
 
 /// Takes an agent up that is there, or starts one.
@@ -158,7 +158,7 @@ async fn begin(
         });
     }
     if let Some(id) = &wanted.agent_id {
-        let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id));
+        let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id, None));
         let file = file.ok_or_else(|| no_file(id))?;
         start = start.resume(Resume { id: id.clone(), file, aside: gemini.aside.clone() });
     } else if cli.at_least(OWN_ID) {
@@ -276,6 +276,8 @@ impl Steers {
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
                 self.hand.press(&text.unwrap_or_default(), &keys).await
             }
+            Order::Fit { columns, rows } => self.pane.fit(Size { columns, rows }).await,
+            Order::GiveBack => self.pane.give_back().await,
             Order::Stop => self.stop().await,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::team::limits::Limits;
 use crate::trouble::Trouble;
+use anyhow::Context;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -78,18 +79,17 @@ struct File {
 impl Told {
     /// What a file says; nothing where there is none.
     pub fn in_file(path: &Path) -> anyhow::Result<Self> {
+        let unreadable = || {
+            let message = format!("{} cannot be read", path.display());
+            Trouble::refused("wrong_settings", message).hint("mend it, or move it away")
+        };
         let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
-            Err(error) => return Err(error.into()),
+            read => read.with_context(unreadable)?,
         };
-        let file: File = toml::from_str(&text).map_err(|error| {
-            let message = format!("{} cannot be read", path.display());
-            let trouble = Trouble::refused("wrong_settings", message);
-            anyhow::Error::new(error).context(trouble.hint("mend it, or move it away"))
-        })?;
+        let file: File = toml::from_str(&text).with_context(unreadable)?;
         Ok(file.serve)
     }
 
@@ -226,4 +226,24 @@ fn outward() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Told, Trouble};
+
+    #[test]
+    fn settings_that_cannot_be_read_say_which_file_they_are_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let (unread, wrong) =
+            (directory.path().to_path_buf(), directory.path().join("config.toml"));
+        std::fs::write(&wrong, "[serve]\nprot = 1\n").unwrap();
+        for file in [unread, wrong] {
+            let error = Told::in_file(&file).unwrap_err();
+            let trouble: &Trouble = error.downcast_ref().unwrap();
+            assert!(trouble.message.contains(&file.display().to_string()), "{error:#}");
+            assert!(trouble.hint.is_some());
+        }
+        assert!(Told::in_file(&directory.path().join("none")).unwrap().port.is_none());
+    }
 }

@@ -129,7 +129,8 @@ pub fn messages(
         let Ok(WithMessage { message }) = serde_json::from_str(&json) else { continue };
         // The places are those in the event; here they are told within the message.
         let cut = cuts(cut.as_deref()).into_iter();
-        let cut = cut.map(|(path, size)| (path.trim_start_matches("/message").to_owned(), size));
+        let within = |path: &str| path.strip_prefix("/message").unwrap_or(path).to_owned();
+        let cut = cut.map(|(path, size)| (within(&path), size));
         page.push(Recorded {
             position: row.get(0)?,
             seq: row.get(1)?,

@@ -65,8 +65,6 @@ pub struct Stored {
     pub start: Option<String>,
     /// The agent's own file.
     pub file: Option<PathBuf>,
-    /// Events up to this one are no longer kept.
-    pub floor: u64,
 }
 
 impl Row {
@@ -207,18 +205,18 @@ pub fn begin(
 /// All sessions, as they were left.
 pub fn stored(connection: &Connection) -> rusqlite::Result<Vec<Stored>> {
     let mut select = connection
-        .prepare("SELECT no, summary, start, file, floor FROM sessions ORDER BY updated_at DESC")?;
+        .prepare("SELECT no, summary, start, file FROM sessions ORDER BY updated_at DESC")?;
     let rows = select.query_map([], |row| {
         let summary: String = row.get(1)?;
         let file: Option<String> = row.get(3)?;
-        Ok((row.get(0)?, summary, row.get(2)?, file.map(PathBuf::from), row.get(4)?))
+        Ok((row.get(0)?, summary, row.get(2)?, file.map(PathBuf::from)))
     })?;
     let mut all = Vec::new();
     for row in rows {
-        let (no, summary, start, file, floor) = row?;
+        let (no, summary, start, file) = row?;
         // A row that a later version wrote, and that this one cannot read, stays where it is.
         if let Ok(summary) = serde_json::from_str(&summary) {
-            all.push(Stored { no, summary, start, file, floor });
+            all.push(Stored { no, summary, start, file });
         }
     }
     Ok(all)

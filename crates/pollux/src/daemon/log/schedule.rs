@@ -30,14 +30,16 @@ pub fn remove(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     Ok(gone > 0)
 }
 
-/// A run begins, and the schedule is due at another time: both or neither.
+/// A run begins, and the schedule is due at another time: both or neither. One that was taken away meanwhile stays away.
 pub fn begin(
     connection: &Connection,
     schedule: &Schedule,
     due_at: Timestamp,
     (outcome, now): (Outcome, Timestamp),
 ) -> rusqlite::Result<Run> {
-    save(connection, schedule)?;
+    connection
+        .prepare_cached("UPDATE schedules SET schedule = ?2 WHERE name = ?1")?
+        .execute(params![schedule.name, serde_json::to_string(schedule).unwrap_or_default()])?;
     let id = connection
         .prepare_cached("INSERT INTO runs (schedule, due_at, at, outcome) VALUES (?1, ?2, ?3, ?4)")?
         .insert(params![
@@ -108,4 +110,29 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
 fn word(outcome: Outcome) -> String {
     let word = serde_json::to_value(outcome).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, Schedule, Timestamp, all, begin, remove, runs, save};
+    use crate::daemon::log::schema;
+    use serde_json::json;
+
+    #[test]
+    fn a_schedule_that_was_taken_away_does_not_come_back_with_its_last_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = schema::open(&directory.path().join("log.db")).unwrap();
+        let often = json!({ "name": "often", "cron": "* * * * *", "profile": "developer",
+            "prompt": "look", "cwd": "/" });
+        let mut often: Schedule = serde_json::from_value(often).unwrap();
+        save(&connection, &often).unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        often.next_at = Some(now);
+        begin(&connection, &often, now, (Outcome::Begun, now)).unwrap();
+        assert_eq!(all(&connection).unwrap()[0].next_at, Some(now));
+        assert!(remove(&connection, "often").unwrap());
+        begin(&connection, &often, now, (Outcome::Begun, now)).unwrap();
+        assert!(all(&connection).unwrap().is_empty());
+        assert_eq!(runs(&connection, Some("often"), 9).unwrap().len(), 2);
+    }
 }

@@ -129,7 +129,7 @@ impl Server {
     ) -> Answer {
         let caller = self.caller(&context)?;
         let give =
-            give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens));
+            give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens))?;
         let timeout = args.timeout.or(Some(3600));
         let cwd = args.working_directory;
         match self.teams.give(&caller, Give { cwd, timeout, ..give }).await {
@@ -148,7 +148,7 @@ impl Server {
     ) -> Answer {
         let caller = self.caller(&context)?;
         let give =
-            give(Kind::Assign, args.agent_profile, args.message, (args.worktree, args.tokens));
+            give(Kind::Assign, args.agent_profile, args.message, (args.worktree, args.tokens))?;
         let give = Give { cwd: args.working_directory, ..give };
         Ok(match self.teams.give(&caller, give).await {
             Ok(job) => said(
@@ -338,8 +338,18 @@ fn give(
     profile: String,
     message: String,
     (worktree, tokens): (Option<String>, Option<u64>),
-) -> Give {
-    Give {
+) -> Result<Give, rmcp::ErrorData> {
+    let worktree = match worktree.as_deref() {
+        None => None,
+        Some("merge") => Some(Worktree::Merge),
+        Some("keep") => Some(Worktree::Keep),
+        // Not one that nobody asked for: its branch would stay.
+        Some(word) => {
+            let why = format!("worktree is `merge` or `keep`, or left out, and not `{word}`");
+            return Err(rmcp::ErrorData::invalid_params(why, None));
+        }
+    };
+    Ok(Give {
         client_id: None,
         kind,
         profile,
@@ -347,11 +357,10 @@ fn give(
         cwd: None,
         timeout: None,
         budget: Budget { tokens, seconds: None },
-        worktree: worktree
-            .map(|word| if word == "merge" { Worktree::Merge } else { Worktree::Keep }),
+        worktree,
         keep: None,
         driver: None,
-    }
+    })
 }
 
 /// A job as an agent reads it: the answer itself where it is done, and in every case what to do next.
@@ -418,8 +427,20 @@ impl ServerHandler for Server {
 
 #[cfg(test)]
 mod tests {
-    use super::Server;
+    use super::{Kind, Server, Worktree, give};
     use crate::team::tools::OWN_TOOLS;
+
+    #[test]
+    fn a_worktree_is_made_for_those_only_who_ask_for_one() {
+        let given = |word: Option<&str>| {
+            let more = (word.map(str::to_owned), None);
+            give(Kind::Assign, "developer".into(), "go".into(), more).map(|give| give.worktree)
+        };
+        assert!(given(None).unwrap().is_none());
+        assert!(matches!(given(Some("merge")).unwrap(), Some(Worktree::Merge)));
+        assert!(matches!(given(Some("keep")).unwrap(), Some(Worktree::Keep)));
+        assert!(given(Some("none")).is_err());
+    }
 
     #[test]
     fn the_tools_that_are_offered_are_those_that_the_policy_allows() {

@@ -46,8 +46,7 @@ pub(super) async fn list(
 ) -> Result<Json<Sessions>, Bad> {
     need(&guest, Scope::View)?;
     let limit = page.limit.unwrap_or(LISTED).min(MOST);
-    let all = listed(&api.hub).into_iter();
-    Ok(Json(Sessions { sessions: all.skip(page.offset.unwrap_or(0)).take(limit).collect() }))
+    Ok(Json(Sessions { sessions: listed(&api.hub, page.offset.unwrap_or(0), limit) }))
 }
 
 #[utoipa::path(
@@ -247,6 +246,8 @@ fn told(api: &Api, session: &str, command: &Command) -> (&'static str, Value) {
                 "shown": shown, "hash": hash, "asked": question });
             ("answer", detail)
         }
+        Command::Fit { columns, rows } => ("fit", json!({ "columns": columns, "rows": rows })),
+        Command::GiveBack => ("give_back", json!({})),
         Command::Interrupt => ("interrupt", json!({})),
         Command::Mode { mode, seconds } => ("mode", json!({ "mode": mode, "seconds": seconds })),
         Command::Model { model } => ("model", json!({ "model": model })),

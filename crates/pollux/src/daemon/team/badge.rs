@@ -281,11 +281,6 @@ impl Lent {
     pub fn give_back(mut self) {
         self.stays = false;
     }
-
-    /// Where its files are.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
 }
 
 impl Drop for Lent {

@@ -113,9 +113,19 @@ impl Teams {
 
     /// Does what can be done now for one receiver.
     pub(super) async fn post(&self, session: &str) -> anyhow::Result<()> {
-        if !lock(&self.inner.boxes).contains(session) {
+        // Before its letters are looked at: one that is written meanwhile puts the box back.
+        if !lock(&self.inner.boxes).remove(session) {
             return Ok(());
         }
+        let carried = self.carry(session).await;
+        if !matches!(carried, Ok(true)) {
+            lock(&self.inner.boxes).insert(session.to_owned());
+        }
+        carried.map(|_all| ())
+    }
+
+    /// Carries what can be carried to one receiver now. True where no letter is left.
+    async fn carry(&self, session: &str) -> anyhow::Result<bool> {
         loop {
             let to = session.to_owned();
             let (claimed, waiting) = self
@@ -125,20 +135,22 @@ impl Teams {
                     Ok((rows::claimed(connection, &to)?, rows::waiting(connection, &to)?))
                 })
                 .await?;
-            let Some(receiver) = self.receiver(session) else { return Ok(()) };
+            let Some(receiver) = self.receiver(session) else { return Ok(false) };
             if let Some(letter) = claimed {
                 if !self.settled(session, receiver, &letter).await? {
-                    return Ok(());
+                    return Ok(false);
                 }
                 continue;
             }
             if waiting.is_empty() {
-                lock(&self.inner.boxes).remove(session);
-                return Ok(());
+                return Ok(true);
             }
             match next(receiver) {
-                Next::Wait => return Ok(()),
-                Next::Wake => return self.wake(session).await,
+                Next::Wait => return Ok(false),
+                Next::Wake => {
+                    self.wake(session).await?;
+                    return Ok(false);
+                }
                 Next::Bury => {
                     for letter in waiting {
                         self.bury(&letter, State::Waiting, "its receiver is gone").await?;
@@ -146,7 +158,7 @@ impl Teams {
                 }
                 Next::Deliver => {
                     if !self.hand_over(session).await? {
-                        return Ok(());
+                        return Ok(false);
                     }
                 }
             }

@@ -55,7 +55,6 @@ let turns = 0;
 try {
   for await (const message of talk) {
     print("message", { message });
-    if (message.type === "assistant" && plan.interrupt) await talk.interrupt();
     if (message.type === "stream_event" && plan.interruptOnWords && message.event.type === "content_block_delta") {
       plan.interruptOnWords = false;
       await talk.interrupt();

@@ -1,7 +1,7 @@
 //! Older versions of the CLI, servers of `--mcp-config`, and pictures.
 
 use super::drive;
-use crate::run::{Place, program, stderr, stdout};
+use crate::run::{Place, lines, program, stderr, stdout};
 use pollux_e2e::{Cli, repository};
 use serde_json::{Value, json};
 use std::fs;
@@ -76,4 +76,38 @@ fn a_caller_that_answers_no_more_is_not_waited_for() {
         assert_eq!(told.contains("can_use_tool"), !format.is_empty(), "{told}");
         assert!(!place.work().join("approved.txt").exists());
     }
+}
+
+#[test]
+fn a_prompt_that_is_refused_holds_up_none_of_those_behind_it() {
+    let Some(place) = Place::newest() else { return };
+    let user = |text: &str| {
+        json!({ "type": "user", "message": { "role": "user", "content": text } }).to_string() + "\n"
+    };
+    // All of them at once, and then the end of stdin. The second one says nothing.
+    let stdin = ["hello", " ", "hello again"].map(user).concat();
+    let mut command = place.rehearse("greeting", &program());
+    command.arg("claude").args(["--input-format", "stream-json", "--output-format", "stream-json"]);
+    let ran = command.env("GEMINI_CLI_PATH", place.program()).write_stdin(stdin).output().unwrap();
+    let told = lines(&ran);
+    let results = told.iter().filter(|line| line["type"] == "result");
+    let ends: Vec<&Value> = results.map(|result| &result["subtype"]).collect();
+    assert_eq!(ends, ["success", "error_during_execution", "success"], "{}", stderr(&ran));
+}
+
+#[test]
+fn a_turn_in_whose_middle_the_program_is_ended_is_no_success() {
+    let Some(place) = Place::newest() else { return };
+    let line = format!(
+        "{} claude -p slow --output-format stream-json --include-partial-messages > told & run=$!; \
+         until grep -q text_delta told; do sleep 0.05; done; kill -TERM $run; wait $run",
+        program()
+    );
+    let mut command = place.rehearse("slow", "bash");
+    let ran = command.args(["-c", &line]).env("GEMINI_CLI_PATH", place.program()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+    let told = fs::read_to_string(place.work().join("told")).unwrap();
+    let last: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    assert_eq!(last["type"], "result", "{told}");
+    assert_eq!(last["subtype"], "error_during_execution", "{told}");
 }

@@ -2,7 +2,9 @@
 
 use super::house::{House, is_idle, settings, subscribe};
 use super::told::{Stagehand, grew, turn_ended};
-use pollux_agent::model::{Choice, Effect, EventKind, Question, QuestionKind, SessionStatus};
+use pollux_agent::model::{
+    Choice, Effect, EventKind, Question, QuestionKind, SessionChange, SessionStatus,
+};
 use pollux_agent::session::Order;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -142,6 +144,22 @@ async fn a_session_that_is_gone_on_with_while_others_look_at_it_has_one_agent() 
         hand.say(&id, turn_ended()).await;
         super::house::wait_until("the end of the turn", || is(SessionStatus::Idle)).await;
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_gone_on_with_has_the_model_that_is_asked_for_now() {
+    let (hand, house, id) = house().await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    let change = SessionChange { model: Some("before".into()), ..SessionChange::default() };
+    hand.say(&id, EventKind::SessionChanged(change)).await;
+    hand.say(&id, EventKind::SessionEnded { reason: "gone".into() }).await;
+    let gone = || feed.summary().status == SessionStatus::Exited;
+    super::house::wait_until("its end", gone).await;
+    assert_eq!(feed.summary().model.as_deref(), Some("before"));
+    let resume = json!({ "cwd": house.directory.path(), "resume": id, "model": "now" });
+    let (status, summary) = house.post("/api/v1/sessions", resume).await;
+    assert_eq!((status, &summary["model"]), (201, &json!("now")), "{summary}");
     house.close().await;
 }
 

@@ -285,7 +285,7 @@ async fn a_device_starts_agents_only_in_directories_that_were_allowed_wherever_l
 #[tokio::test(flavor = "multi_thread")]
 async fn paths_in_addresses_lead_nowhere() {
     let house = house().await;
-    std::fs::write(house.directory.path().join("secret.txt"), "secret").unwrap();
+    std::fs::write(house.directory.path().join("secret.txt"), "nobody reads this").unwrap();
     for path in [
         "/../secret.txt",
         "/..%2fsecret.txt",
@@ -298,11 +298,9 @@ async fn paths_in_addresses_lead_nowhere() {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
-        assert!(
-            !answer.contains("secret") || answer.contains("Pollux is here"),
-            "{path}: {answer}"
-        );
-        assert!(!answer.contains("root:"), "{path}: {answer}");
+        for inside in ["nobody reads this", "root:"] {
+            assert!(!answer.contains(inside), "{path}: {answer}");
+        }
     }
     for id in ["..%2f..%2fetc", "%00", "a%2fb", "'%20OR%201=1"] {
         let answer =

@@ -223,3 +223,29 @@ async fn a_daemon_that_was_started_again_gives_the_exact_tail() {
     assert_eq!(house.get(&format!("/api/v1/sessions/{id}")).await["status"], "exited");
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_whose_events_were_let_go_is_read_from_its_file_again() {
+    const ID: &str = "999189a6-f70d-4c71-948a-bc14b038616e";
+    let directory = tempfile::tempdir().unwrap();
+    let chats = directory.path().join(".gemini/tmp/p/chats");
+    std::fs::create_dir_all(&chats).unwrap();
+    let recorded = pollux_e2e::repository().join("recordings/0.61.0/sessions/edit.jsonl");
+    std::fs::copy(recorded, chats.join("session-2026-11-15T17-55-999189a6.jsonl")).unwrap();
+    let agents = Stagehand::default().agents();
+    let house = House::with(directory, agents, &super::house::settings()).await;
+    let hub = &house.api.hub;
+    super::house::wait_until("the session is found", || hub.feed(ID).is_ok()).await;
+    let path = format!("/api/v1/sessions/{ID}/messages");
+    let said = async || -> Vec<Value> {
+        let page = house.get(&path).await;
+        page["messages"].as_array().unwrap().iter().map(|one| one["message"].clone()).collect()
+    };
+    let before = said().await;
+    assert!(!before.is_empty());
+    let (keep, now) = (Keep { bytes: 0, ..Keep::default() }, hub.now());
+    let gone = hub.log().write(move |connection| retain(connection, keep, now)).await.unwrap();
+    assert!(gone.is_some_and(|gone| gone > 0), "{gone:?}");
+    assert_eq!(said().await, before);
+    house.close().await;
+}

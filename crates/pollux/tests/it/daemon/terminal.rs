@@ -1,10 +1,12 @@
 //! The real Gemini CLI in a terminal, under the daemon: orders, the screen from afar, and a daemon that comes and goes.
 
 use super::house::{House, Socket, gemini_on, is_idle, settings, subscribe, turn};
+use pollux::daemon::log::Feed;
 use pollux_agent::gemini::hooks::deliver::frame;
 use pollux_agent::gemini::terminal::{Live, Start};
+use pollux_agent::model::SessionStatus;
 use pollux_agent::terminal::Socket as TmuxSocket;
-use pollux_e2e::{Cli, Stage, wait_for};
+use pollux_e2e::{Cli, Stage, repository, wait_for};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -160,6 +162,23 @@ async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_wi
         if said { Ok(()) } else { Err(page) }
     })
     .await;
+    // Unless somebody asks for another size, and until they give it back.
+    for (name, command, size) in [
+        ("f0", json!({ "type": "fit", "columns": 50, "rows": 30 }), (50, 30)),
+        ("f1", json!({ "type": "fit", "columns": 60, "rows": 30 }), (60, 30)),
+        ("f2", json!({ "type": "give_back" }), (120, 40)),
+    ] {
+        let fitted = command["type"] == "fit";
+        assert_eq!(house.command(&id, name, command).await.0, 200);
+        let is = |frame: &Value| {
+            let now = (&frame["columns"], &frame["rows"], &frame["fitted"]);
+            now == (&json!(size.0), &json!(size.1), &json!(fitted))
+        };
+        socket.until(is).await;
+    }
+    let (status, wrong) =
+        house.command(&id, "f3", json!({ "type": "fit", "columns": 2, "rows": 2 })).await;
+    assert_eq!((status, &wrong["code"]), (409, &json!("wrong_size")));
     socket.say(json!({ "type": "screen", "session_id": id, "on": false })).await;
     house.command(&id, "s1", json!({ "type": "stop" })).await;
     socket.until(|frame| frame["session"]["status"] == "exited").await;
@@ -254,6 +273,29 @@ async fn hooks_make_a_session_of_the_users_own_terminal_appear_and_live() {
     is("idle").await;
     hook(&house, "SessionEnd", id, &json!({ "reason": "exit" }));
     is("exited").await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_appeared_before_its_file_is_read_when_that_is_there() {
+    let house = House::open(super::told::Stagehand::default().agents()).await;
+    let socket = house.directory.path().join("hooks.sock");
+    super::house::wait_until("the socket for hooks", || socket.exists()).await;
+    let id = "999189a6-f70d-4c71-948a-bc14b038616e";
+    hook(&house, "SessionStart", id, &json!({ "source": "startup" }));
+    let idle = |feed: &Feed| feed.summary().status == SessionStatus::Idle;
+    let lives = || house.api.hub.feed(id).is_ok_and(|(_, feed)| idle(&feed));
+    super::house::wait_until("it lives", lives).await;
+    let chats = house.directory.path().join(".gemini/tmp/p/chats");
+    std::fs::create_dir_all(&chats).unwrap();
+    let recorded = repository().join("recordings/0.61.0/sessions/edit.jsonl");
+    std::fs::copy(recorded, chats.join("session-2026-11-15T17-55-999189a6.jsonl")).unwrap();
+    let path = format!("/api/v1/sessions/{id}/messages");
+    wait_for("its messages", LIMIT, async || {
+        let page = house.get(&path).await;
+        if page["messages"][0].is_object() { Ok(()) } else { Err(page) }
+    })
+    .await;
     house.close().await;
 }
 

@@ -21,7 +21,7 @@ const SCRIPT: &str = "
     reply = 'One. Two.'
     [[rule]]
     prompt = 'say one word'
-    reply = 'Word.'
+    reply = ['Wo', { pause = '3s' }, 'rd.']
 ";
 
 async fn ran(mut command: Command) -> Output {

@@ -1,6 +1,6 @@
 //! What is done before anybody is answered: the log is brought up to date with the session's file.
 
-use super::{Task, Turn, parts};
+use super::{AT_ONCE, Task, Turn};
 use crate::daemon::hub::repair::missing;
 use crate::daemon::log;
 use pollux_agent::gemini::transcript::follow::Follow;
@@ -128,16 +128,29 @@ impl Task {
             (follow, events)
         });
         let Ok((follow, mut events)) = read.await else { return };
-        self.follow = Some(follow);
         if first {
             let no = self.no;
-            let told = self.log.read(move |connection| log::told(connection, no)).await;
-            let remove = self.wanted.is_none();
-            events = missing(told.unwrap_or_default(), events, remove);
+            match self.log.read(move |connection| log::told(connection, no)).await {
+                Ok(told) => events = missing(told, events, self.wanted.is_none()),
+                // All of it would be told a second time. The next look begins anew.
+                Err(error) => {
+                    let id = &self.summary.id;
+                    return tracing::error!(session = %id, "its file is not told: {error:#}");
+                }
+            }
         }
+        self.follow = Some(follow);
         for part in parts(events) {
             self.record(part, None).await;
         }
+    }
+
+    /// The same in the file that is the session's now: it may have had another one before, or none.
+    pub(super) async fn look_in(&mut self, file: PathBuf) {
+        if self.file.as_ref() != Some(&file) {
+            (self.file, self.follow) = (Some(file), None);
+        }
+        self.look().await;
     }
 
     pub(super) async fn path(&mut self) -> Option<PathBuf> {
@@ -145,9 +158,22 @@ impl Task {
         if self.wanted.is_some() {
             let (agents, id) = (self.agents.clone(), self.summary.agent_id.clone()?);
             let terminal = self.wanted.as_ref().and_then(|wanted| wanted.found.clone());
-            let found = tokio::task::spawn_blocking(move || agents.file_of(&id, terminal.as_ref()));
+            let index = self.index.clone();
+            let found = tokio::task::spawn_blocking(move || {
+                agents.file_of(&id, terminal.as_ref(), index.as_deref())
+            });
             self.file = found.await.ok().flatten();
         }
         self.file.clone()
     }
+}
+
+/// What is much is written in parts.
+fn parts(events: Vec<Event<'static>>) -> Vec<Vec<Event<'static>>> {
+    let mut parts = Vec::new();
+    let mut events = events.into_iter().peekable();
+    while events.peek().is_some() {
+        parts.push(events.by_ref().take(AT_ONCE).collect());
+    }
+    parts
 }
