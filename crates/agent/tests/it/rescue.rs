@@ -110,3 +110,22 @@ fn a_session_of_the_old_format_is_put_back_without_the_log_that_was_made_of_it()
     assert_eq!(guard.check(), Ok(()));
     assert!(!made.exists() && aside.join("p").join(made.file_name().unwrap()).exists());
 }
+
+#[test]
+fn a_session_of_the_old_format_that_is_gone_on_with_again_and_again_leaves_one_copy() {
+    let home = Home::new();
+    let name = "p/chats/session-2025-10-01T10-00-abcdabcd.json";
+    let aside = home.path().join("aside");
+    let copies = || fs::read_dir(aside.join("p")).unwrap().count();
+    let mut said = vec![user("1", "hello"), answer("2", "Hi.")];
+    for turn in 0..3 {
+        let file = home.put(name, document("abcdabcd-1", &said));
+        let guard = Guard::new(&file, &aside).unwrap();
+        assert_eq!((guard.messages(), copies()), (said.len(), 1));
+        said.extend([user(&format!("u{turn}"), "more"), answer(&format!("a{turn}"), "More.")]);
+    }
+    // What only an older copy has is kept.
+    let file = home.put(name, document("abcdabcd-1", &said[..2]));
+    Guard::new(&file, &aside).unwrap();
+    assert_eq!(copies(), 2);
+}

@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 const GUARD: Duration = Duration::from_millis(55);
 /// How long what was typed may take to stand on the screen. What is typed blindly never does.
 const ECHO: Duration = Duration::from_millis(700);
+/// How long the first letter may take: on a busy machine what follows it too soon is one moment with it.
+const FIRST: Duration = Duration::from_secs(3);
 /// How often the screen is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 /// So much of the end of a text is looked for.
@@ -44,7 +46,7 @@ impl Hand {
             let before = count(&self.pane.rows().await?, &end);
             self.type_text(text).await?;
             if !keys.is_empty() && !end.is_empty() {
-                self.until(|rows| count(rows, &end) > before).await?;
+                self.until(ECHO, |rows| count(rows, &end) > before).await?;
             }
             *self.typed() = Some(Instant::now());
         }
@@ -69,15 +71,19 @@ impl Hand {
         if !rest.is_empty() {
             let before = self.pane.rows().await?;
             self.pane.type_text(first).await?;
-            self.until(|rows| rows != before).await?;
+            self.until(FIRST, |rows| rows != before).await?;
             return self.pane.type_text(rest).await;
         }
         self.pane.type_text(first).await
     }
 
     /// Looks at the screen until it is as it is wanted, and not for long.
-    async fn until(&self, wanted: impl Fn(&[String]) -> bool) -> Result<(), Failure> {
-        let late = Instant::now() + ECHO;
+    async fn until(
+        &self,
+        limit: Duration,
+        wanted: impl Fn(&[String]) -> bool,
+    ) -> Result<(), Failure> {
+        let late = Instant::now() + limit;
         while !wanted(&self.pane.rows().await?) && Instant::now() < late {
             sleep(LOOK).await;
         }

@@ -85,7 +85,28 @@ impl Guard {
         make_private(&aside)?;
         let copy = copy_to(file, &aside)?;
         let before = messages(&fs::read(&copy)?);
-        Ok(Self { file: file.to_path_buf(), aside, copy, before })
+        let guard = Self { file: file.to_path_buf(), aside, copy, before };
+        guard.make_room();
+        Ok(guard)
+    }
+
+    /// Removes the copies in which nothing is said that is not in this one: a file of the old format is another one after each
+    /// turn, and would leave a copy each time that it is gone on with, forever. What cannot be removed stays.
+    fn make_room(&self) {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_older = |path: &PathBuf| {
+            let other = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let number = other.strip_prefix(&name).map(|rest| rest.trim_start_matches('.'));
+            *path != self.copy
+                && number.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
+        };
+        let copies = fs::read_dir(&self.aside).into_iter().flatten().flatten();
+        for copy in copies.map(|entry| entry.path()).filter(is_older) {
+            let said = fs::read(&copy).map(|bytes| messages(&bytes));
+            if said.is_ok_and(|said| missing(&said, &self.before).is_none()) {
+                drop(fs::remove_file(&copy));
+            }
+        }
     }
 
     /// The session's file.
@@ -132,15 +153,9 @@ impl Guard {
     pub fn check(&self) -> Result<(), String> {
         let path = self.now();
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let now = messages(&bytes);
-        let mut rest = now.iter();
-        for (at, message) in self.before.iter().enumerate() {
-            if !rest.any(|other| other == message) {
-                let all = self.before.len();
-                return Err(format!("message {} of {all} is gone from the session file", at + 1));
-            }
-        }
-        Ok(())
+        let Some(at) = missing(&self.before, &messages(&bytes)) else { return Ok(()) };
+        let all = self.before.len();
+        Err(format!("message {} of {all} is gone from the session file", at + 1))
     }
 
     /// True where there is no file any more.
@@ -165,6 +180,12 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+/// The first of these messages that is not among the others, in its order.
+fn missing(messages: &[String], among: &[String]) -> Option<usize> {
+    let mut rest = among.iter();
+    messages.iter().position(|message| !rest.any(|other| other == message))
 }
 
 /// Files with the same short id as this one in which nobody says anything.

@@ -61,14 +61,8 @@ impl Answer {
         let given = early.iter().position(|event| {
             matches!(event.kind, pollux_agent::model::EventKind::Answered { .. })
         });
-        let mut rest = None;
-        for event in early.iter().skip(given.unwrap_or(0)) {
-            rest = teller.event(event)?.or(rest);
-        }
-        match rest {
-            Some(rest) => Ok(exit(rest)),
-            None => Ok(exit(come_to_rest(&mut live, &mut teller).await?)),
-        }
+        let early = early.get(given.unwrap_or(0)..).unwrap_or_default();
+        Ok(exit(come_to_rest(&mut live, early, &mut teller).await?))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
-use super::send::{come_to_rest, exit};
-use super::tell::{Format, Rest, Teller};
+use super::send::{come_to_rest, exit, told};
+use super::tell::{Format, Teller};
 use super::{attach, only_in_terminals, order, tell, trouble};
 use crate::api::{Begin, Driver};
 use crate::cli::run::{self, prompt, resume};
@@ -123,10 +123,7 @@ impl New {
             return attach::to(&super::find(&key, &config).await?);
         }
         if self.tell.wait && self.prompt.is_some() {
-            return Ok(exit(match told(&early, &mut teller)? {
-                Some(rest) => rest,
-                None => come_to_rest(&mut live, &mut teller).await?,
-            }));
+            return Ok(exit(come_to_rest(&mut live, &early, &mut teller).await?));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -217,15 +214,6 @@ async fn latest(client: &Client, cwd: &Path) -> anyhow::Result<String> {
         let trouble = Trouble::refused("no_sessions", message);
         trouble.hint("`pollux ls --all` lists those of all projects").into()
     })
-}
-
-/// Tells what was heard while something else was waited for, and whether the agent has come to rest by that.
-pub(super) fn told(early: &[Event<'static>], teller: &mut Teller) -> anyhow::Result<Option<Rest>> {
-    let mut rest = None;
-    for event in early {
-        rest = teller.event(event)?.or(rest);
-    }
-    Ok(rest)
 }
 
 /// Waits until the agent is ready, and gives the session's id.

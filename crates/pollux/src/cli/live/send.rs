@@ -1,6 +1,5 @@
 //! `pollux send`: words for an agent.
 
-use super::new::told;
 use super::tell::{Format, Rest, Teller};
 use super::{daemon, done, join, order};
 use crate::cli::complete::ids;
@@ -11,10 +10,12 @@ use crate::report;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::{Busy, Live, Words};
-use pollux_agent::model::StopReason;
+use pollux_agent::model::{Event, StopReason};
 use pollux_agent::session::Command;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// Send a prompt; while the agent works it waits its turn
 ///
@@ -88,22 +89,50 @@ impl Send {
             return Ok(ExitCode::SUCCESS);
         }
         let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
-        let rest = match told(&early, &mut teller)? {
-            Some(rest) => rest,
-            None => come_to_rest(&mut live, &mut teller).await?,
-        };
-        Ok(exit(rest))
+        Ok(exit(come_to_rest(&mut live, &early, &mut teller).await?))
     }
 }
 
-/// Tells what happens until the agent is done, asks something, or is gone.
-pub(super) async fn come_to_rest(live: &mut Live, teller: &mut Teller) -> anyhow::Result<Rest> {
-    while let Some(event) = live.next().await {
-        if let Some(rest) = teller.event(&event)? {
-            return Ok(rest);
-        }
+/// So long is waited for the words of a turn whose end was seen on the screen before its session file had them.
+const LATE: Duration = Duration::from_secs(5);
+
+/// Tells what was heard while something else was waited for, and then what happens until the agent is done, asks something,
+/// or is gone.
+pub(super) async fn come_to_rest(
+    live: &mut Live,
+    early: &[Event<'static>],
+    teller: &mut Teller,
+) -> anyhow::Result<Rest> {
+    let mut rest = told(early, teller)?;
+    while rest.is_none() {
+        rest = match live.next().await {
+            Some(event) => teller.event(&event)?,
+            None => Some(Rest::Exited),
+        };
     }
-    Ok(Rest::Exited)
+    if rest == Some(Rest::Done(StopReason::EndTurn)) {
+        hear_out(live, teller).await?;
+    }
+    Ok(rest.unwrap_or(Rest::Exited))
+}
+
+/// Tells what was heard already. Gives how the agent came to rest by that.
+pub(super) fn told(early: &[Event<'static>], teller: &mut Teller) -> anyhow::Result<Option<Rest>> {
+    let mut rest = None;
+    for event in early {
+        rest = teller.event(event)?.or(rest);
+    }
+    Ok(rest)
+}
+
+/// Tells what comes late, where nothing has come yet.
+async fn hear_out(live: &mut Live, teller: &mut Teller) -> anyhow::Result<()> {
+    let until = Instant::now() + LATE;
+    while !teller.has_heard() {
+        let Ok(Some(event)) = timeout_at(until, live.next()).await else { break };
+        teller.event(&event)?;
+    }
+    Ok(())
 }
 
 /// What a program that waits wants to know.

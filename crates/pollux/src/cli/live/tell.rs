@@ -37,15 +37,25 @@ pub(in crate::cli) struct Teller {
     said: HashMap<String, String>,
     /// What was said since the last line of a story.
     text: String,
+    /// True where a message of the agent was told.
+    heard: bool,
 }
 
 impl Teller {
     pub(in crate::cli) fn new(format: Format) -> Self {
-        Self { format, said: HashMap::new(), text: String::new() }
+        Self { format, said: HashMap::new(), text: String::new(), heard: false }
+    }
+
+    /// True where a message of the agent was told.
+    pub(in crate::cli) fn has_heard(&self) -> bool {
+        self.heard
     }
 
     /// Tells one event. Gives how the agent came to rest, where it did.
     pub(in crate::cli) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
+        if let EventKind::MessageRecorded { message, .. } = &event.kind {
+            self.heard |= message.role == Role::Assistant;
+        }
         match self.format {
             Format::Events => {
                 let mut out = report::raw();
