@@ -12,7 +12,7 @@ use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
-use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
+use pollux_agent::model::{EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
