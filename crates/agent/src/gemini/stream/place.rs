@@ -3,7 +3,7 @@
 use super::super::transcript::follow::Follow;
 use super::super::transcript::resume::stubs_beside;
 use super::super::transcript::{Transcript, newest_of};
-use crate::model::{Event, EventKind};
+use crate::model::{Event, EventKind, Rewrite, Source, Text};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ pub(in crate::gemini) struct Place {
     follow: Option<Follow>,
     /// Messages that were there before this run, or were told out of another file of it.
     known: HashSet<String>,
+    /// Which of them the file has taken back, and has not brought again.
+    gone: Vec<Text<'static>>,
     /// The messages that were told as long as nobody had said anything.
     told: Vec<String>,
     /// True where somebody has said something in the file: it is the right one.
@@ -27,8 +29,16 @@ pub(in crate::gemini) struct Place {
 impl Place {
     /// A run that starts a session.
     pub(in crate::gemini) fn new(gemini: PathBuf) -> Self {
-        let (known, told) = (HashSet::new(), Vec::new());
-        Self { gemini, id: None, follow: None, known, told, spoken: false, moved: false }
+        Self {
+            gemini,
+            id: None,
+            follow: None,
+            known: HashSet::new(),
+            gone: Vec::new(),
+            told: Vec::new(),
+            spoken: false,
+            moved: false,
+        }
     }
 
     /// A run that goes on with a session: what is in its file is not of this run.
@@ -39,23 +49,14 @@ impl Place {
         let text = super::super::transcript::text(&bytes);
         let transcript = Transcript::read(&text);
         let known = transcript.messages().map(|message| message.id.to_string()).collect();
-        Self {
-            gemini,
-            id: None,
-            follow: Some(follow),
-            known,
-            told: Vec::new(),
-            spoken: true,
-            moved: false,
-        }
+        Self { follow: Some(follow), known, spoken: true, ..Self::new(gemini) }
     }
 
     /// The same for a driver that knows by itself what was there before: an old message may yet get new calls.
     pub(in crate::gemini) fn at(gemini: PathBuf, file: &Path) -> Self {
         let mut follow = Follow::new(file);
         follow.skip_existing();
-        let (known, told) = (HashSet::new(), Vec::new());
-        Self { gemini, id: None, follow: Some(follow), known, told, spoken: true, moved: false }
+        Self { follow: Some(follow), spoken: true, ..Self::new(gemini) }
     }
 
     /// The stream has told the id.
@@ -80,10 +81,12 @@ impl Place {
             self.find();
         }
         let mut events = self.follow.as_mut().map(Follow::poll_all).unwrap_or_default();
-        events.retain(|event| match &event.kind {
+        events.retain_mut(|event| match &mut event.kind {
             EventKind::MessageRecorded { message, .. } => {
+                self.gone.retain(|id| *id != message.id);
                 !self.known.contains(message.id.to_str().as_ref())
             }
+            EventKind::HistoryRewritten { removed, .. } => self.is_told(removed),
             EventKind::SessionStarted { .. } => !self.moved,
             _ => true,
         });
@@ -96,6 +99,30 @@ impl Place {
             }
         }
         events
+    }
+
+    /// Takes what was there before this run out of what the file takes back. A resume takes all of it back and brings it
+    /// again in the next moment; what was not told when it came again must not be told as gone before. False where
+    /// nothing else was taken back.
+    fn is_told(&mut self, removed: &mut Vec<Text<'static>>) -> bool {
+        let all = removed.len();
+        let (old, own) = { std::mem::take(removed) }
+            .into_iter()
+            .partition::<Vec<_>, _>(|id| self.known.contains(id.to_str().as_ref()));
+        *removed = own;
+        self.gone.extend(old);
+        all == 0 || !removed.is_empty()
+    }
+
+    /// What was there before this run and is no longer, at the end of it.
+    pub(super) fn lost(&mut self) -> Option<Event<'static>> {
+        if self.gone.is_empty() {
+            return None;
+        }
+        let (epoch, reason) = (1, Rewrite::Checkpoint);
+        let removed = std::mem::take(&mut self.gone);
+        let kind = EventKind::HistoryRewritten { epoch, reason, removed, superseded: None };
+        Some(Event::new(Source::SessionFile, kind))
     }
 
     fn find(&mut self) {
@@ -122,6 +149,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     const ID: &str = "02cd51cf-0333-480a-8786-675baad4061d";
 
@@ -171,5 +199,39 @@ mod tests {
         assert_eq!(ids(place.poll()), ["u"], "each once, out of the right file");
         place.put_stub_away();
         assert!(own.exists() && !stub.exists());
+    }
+    #[test]
+    fn what_a_resume_takes_back_and_brings_again_is_neither_gone_nor_new() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("session-2026-11-16T14-09-02cd51cf.jsonl");
+        let said = r#"{"id":"u","type":"user","content":[{"text":"first words"}]}"#;
+        write(&file, &[said]);
+        let add = |line: &str| {
+            let mut log = fs::File::options().append(true).open(&file).unwrap();
+            writeln!(log, "{line}").unwrap();
+        };
+        let mut place = Place::resumed(home.path().to_path_buf(), &file);
+        let rewritten = |events: &[Event<'static>]| {
+            events.iter().any(|event| matches!(event.kind, EventKind::HistoryRewritten { .. }))
+        };
+        // In the minute in which the session was made the CLI does it in two steps.
+        let context = r#"{"id":"c","type":"user","content":[{"text":"<session_context>x</session_context>"}]}"#;
+        let bare = format!(r#"{{"$set":{{"messages":[{context}]}}}}"#);
+        add(&bare);
+        assert!(!rewritten(&place.poll()));
+        let whole = format!(r#"{{"$set":{{"messages":[{context},{said}]}}}}"#);
+        add(&whole);
+        add(r#"{"id":"u2","type":"user","content":[{"text":"second words"}]}"#);
+        let events = place.poll();
+        let recorded =
+            |event: &&Event<'static>| matches!(event.kind, EventKind::MessageRecorded { .. });
+        assert!(!rewritten(&events) && events.iter().filter(recorded).count() == 1, "{events:?}");
+        assert!(place.lost().is_none());
+        // What does not come again is gone, and told at the end.
+        add(&bare);
+        place.poll();
+        let lost = place.lost().map(|event| event.kind);
+        let Some(EventKind::HistoryRewritten { removed, .. }) = lost else { panic!("{lost:?}") };
+        assert_eq!(removed, [Text::from("u")]);
     }
 }

@@ -226,7 +226,8 @@ impl Work {
     async fn finish(mut self, mut read: Read) -> Outcome {
         // The CLI is gone: what it wrote is written. One look is enough, and nothing is waited for.
         let mut out = Vec::new();
-        for event in self.place.poll() {
+        let late = self.place.poll();
+        for event in late.into_iter().chain(self.place.lost()) {
             read.fusion.session(event, &mut out);
         }
         read.followed = self.place.path().is_some();
