@@ -122,6 +122,17 @@ describe("text that means no good", () => {
     await page.getByText("<img src=x onerror=window.bad=1>").first().waitFor();
   }, 120_000);
 
+  test("an address that names no session shows none, and the app goes on", async () => {
+    it = await stage(browser, scene);
+    const { page, address } = it;
+    for (const id of ["constructor", "__proto__", "toString"]) {
+      await page.goto(`${address}/#/s/${id}`);
+      await page.getByText("This session is not here").waitFor();
+    }
+    await page.goto(`${address}/#/`);
+    await page.getByText("Why is the nightly build slow?").first().waitFor();
+  });
+
   test("no address chooses the server", async () => {
     it = await stage(browser, scene);
     const { page, address } = it;

@@ -19,8 +19,8 @@ import { NeedBar } from "./questions";
 import { ShareSheet } from "./share";
 
 export function Session({ id, seq: place }: { id: string; seq?: number | undefined }) {
-  const session = useStore(state, (now) => now.sessions[id]);
-  const opened = useStore(state, (now) => now.opened[id]);
+  const session = useStore(state, (now) => (Object.hasOwn(now.sessions, id) ? now.sessions[id] : undefined));
+  const opened = useStore(state, (now) => (Object.hasOwn(now.opened, id) ? now.opened[id] : undefined));
   const loaded = useStore(state, (now) => now.inStepAt !== undefined);
   const [shown, setShown] = useState<Shown>("talk");
   const able = useStore(state, (now) => now.hello?.features.includes("screen") ?? false);

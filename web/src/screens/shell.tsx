@@ -8,6 +8,7 @@ import { PATIENCE } from "../link/machine";
 import { route } from "../route";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
+import { Guard } from "../ui/guard";
 import { Icon } from "../ui/icon";
 import { Inbox } from "./inbox";
 import { NewSession } from "./new";
@@ -31,11 +32,13 @@ export function Shell() {
       </div>
       <main class="pane main">
         <Trouble />
-        {where.at === "session" && <Session key={where.id} id={where.id} seq={where.seq} />}
-        {where.at === "new" && <NewSession key={where.resume ?? ""} resume={where.resume} />}
-        {where.at === "settings" && <SettingsScreen />}
-        {where.at === "team" && <TeamScreen part={where.part} />}
-        {home && <Nothing />}
+        <Guard key={where.at === "session" ? where.id : where.at}>
+          {where.at === "session" && <Session key={where.id} id={where.id} seq={where.seq} />}
+          {where.at === "new" && <NewSession key={where.resume ?? ""} resume={where.resume} />}
+          {where.at === "settings" && <SettingsScreen />}
+          {where.at === "team" && <TeamScreen part={where.part} />}
+          {home && <Nothing />}
+        </Guard>
       </main>
       <Questions here={where.at === "session" ? where.id : undefined} />
       <Toast />

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
 use super::table::Figures;
+use crate::package;
 use crate::shell::{self, target};
 use anyhow::Context;
 use std::fs;
@@ -30,27 +31,35 @@ printf '%s' "$body" | curl --silent --fail --connect-timeout 2 --max-time 5 --he
 "#;
 
 pub(crate) fn run() -> anyhow::Result<()> {
+    let work = target().join("bench/hook");
+    fs::create_dir_all(&work)?;
+    // As it is given to others, which is without any library of the machine, and as cargo makes it.
+    let given = work.join("pollux");
+    fs::copy(package::build(None)?, &given)?;
     shell::run("cargo build --quiet --release --package pollux")?;
     let mut figures = Figures::default();
-    hook(&mut figures)?;
+    hook(&mut figures, &work, &given, "packaged")?;
+    hook(&mut figures, &work, &target().join("release/pollux"), "built by cargo")?;
     figures.finish()
 }
 
 /// The two, in turns, so that both meet the same machine.
-fn hook(figures: &mut Figures) -> anyhow::Result<()> {
-    let work = target().join("bench/hook");
-    fs::create_dir_all(&work)?;
+fn hook(figures: &mut Figures, work: &Path, pollux: &Path, how: &str) -> anyhow::Result<()> {
     let bridge = work.join("bridge.sh");
     fs::write(&bridge, BRIDGE)?;
-    let nobody = Callers::new(&work, &bridge, 1)?;
+    let nobody = Callers::new(work, pollux, &bridge, 1)?;
     let (ours, theirs, floor) = nobody.in_turns(None)?;
-    figures.at_most("hook, nobody listens, by bash + curl", ours / theirs, 0.25, "x");
+    let by = format!("hook ({how}), nobody listens, by bash + curl");
+    figures.at_most(&by, ours / theirs, 0.25, "x");
     figures.tell("  of which a process that does nothing", &format!("{:.2}x", floor / theirs));
     let (arrived, port) = listen(&nobody.socket)?;
-    let somebody = Callers::new(&work, &bridge, port)?;
+    let somebody = Callers::new(work, pollux, &bridge, port)?;
     let (ours, theirs, _) = somebody.in_turns(Some(&arrived))?;
-    figures.at_most("hook, somebody listens, until it is there", ours / theirs, 0.25, "x");
+    let until = format!("hook ({how}), somebody listens, until it is there");
+    figures.at_most(&until, ours / theirs, 0.25, "x");
     figures.tell("  hook, in milliseconds", &format!("{ours:.2}"));
+    // Nobody listens any more.
+    fs::remove_file(&nobody.socket)?;
     Ok(())
 }
 
@@ -63,10 +72,10 @@ struct Callers {
 }
 
 impl Callers {
-    fn new(work: &Path, bridge: &Path, port: u16) -> anyhow::Result<Self> {
+    fn new(work: &Path, pollux: &Path, bridge: &Path, port: u16) -> anyhow::Result<Self> {
         let data = work.join("data");
         fs::create_dir_all(&data)?;
-        let pollux = target().join("release/pollux");
+        let pollux = pollux.to_owned();
         Ok(Self { pollux, bridge: bridge.to_owned(), port, socket: data.join("hooks.sock"), data })
     }
 

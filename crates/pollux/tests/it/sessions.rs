@@ -178,6 +178,9 @@ fn a_search_says_where_and_fails_where_there_is_nothing() {
             assert_eq!(marked.to_lowercase(), "greeting");
         }
     }
+    // Tools have Claude's names here, which no file of the CLI has.
+    let hits = user.json("sessions search Bash --json --limit 500");
+    assert!(hits.as_array().unwrap().iter().any(|hit| hit["block"] == "tool_use"), "{hits}");
     let nothing = user.run("sessions search zzzqqq-not-there");
     assert_eq!((nothing.code, nothing.out.as_str()), (1, ""));
     assert!(nothing.err.starts_with("nothing found in "), "{}", nothing.err);

@@ -199,6 +199,9 @@ fn turns() -> Failure {
         .hint("raise `model.maxSessionTurns` in ~/.gemini/settings.json")
 }
 
+/// A quota that is spent for long; "Resource has been exhausted" is said of the requests of a minute too.
+const SPENT: [&str; 4] = ["daily", "per day", "PerDay", "exhausted your"];
+
 /// What the answer of the model's server means.
 pub(in crate::gemini) fn by_status(status: u16, message: &str) -> Failure {
     let message = plain(message);
@@ -210,7 +213,7 @@ pub(in crate::gemini) fn by_status(status: u16, message: &str) -> Failure {
             .hint("the key or the account is not accepted: check GEMINI_API_KEY"),
         404 => Failure::new(Phase::Request, "unknown_model", message)
             .hint("choose another model with `--model`; `pollux capabilities` lists some"),
-        429 if message.contains("daily") || message.contains("exhausted") => {
+        429 if SPENT.iter().any(|words| message.contains(words)) => {
             Failure::new(Phase::Request, "quota_exhausted", message)
                 .hint("wait until the quota is renewed, or use another model or key")
         }

@@ -7,6 +7,7 @@ use crate::report::human::{ago, minute, now};
 use crate::report::table::printable;
 use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
+use pollux_agent::gemini::tools::TOOLS;
 use pollux_agent::gemini::transcript::store::{Kind, Session};
 use pollux_agent::gemini::transcript::{Transcript, text};
 use pollux_agent::model::{At, Block, Content, Message, ResultContent, Role};
@@ -81,6 +82,13 @@ pub(super) fn run(args: &Search, config: &Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// True for a word of a name that tools are given here, and that no file of the CLI has.
+fn is_given(word: &str) -> bool {
+    let word = word.to_lowercase();
+    let names = TOOLS.iter().filter_map(|tool| tool.claude);
+    word.contains("__") || { names }.any(|name| name.to_lowercase().contains(&word))
+}
+
 /// Words to look for, each without regard to case.
 struct Query {
     words: Vec<Regex>,
@@ -99,7 +107,8 @@ impl Query {
             |word: &String| RegexBuilder::new(&regex::escape(word)).case_insensitive(true).build();
         let plain = words
             .iter()
-            .filter(|word| word.chars().all(|c| c.is_alphanumeric() || " -_.:".contains(c)));
+            .filter(|word| word.chars().all(|c| c.is_alphanumeric() || " -_.:".contains(c)))
+            .filter(|word| !is_given(word));
         Ok(Self {
             plain: plain.map(regex).collect::<Result<_, _>>()?,
             words: words.iter().map(regex).collect::<Result<_, _>>()?,
