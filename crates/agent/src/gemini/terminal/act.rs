@@ -6,13 +6,15 @@ use super::words::{Words, stands};
 use super::work::Work;
 use crate::model::{Event, EventKind, Failure, Phase, SessionChange, SessionStatus, Source};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The CLI takes an Enter within 40 ms of a paste for a new line.
 const GUARD: Duration = Duration::from_millis(55);
 /// How long the CLI may take to show what was pasted, before it is pasted again: at its start it shows its input box
 /// before it listens.
 const SHOWN: Duration = Duration::from_millis(1500);
+/// How long a CLI that listens may take for the same on a machine that has much to do.
+const BUSY: Duration = Duration::from_secs(15);
 /// How long the CLI may take to take what stands in its input box, before Enter is pressed again.
 const TAKEN: Duration = Duration::from_millis(700);
 /// How often Enter is pressed at most.
@@ -177,16 +179,24 @@ impl Work {
         // One that never says so may listen all the same.
         self.until(PATIENCE, |work| work.listens.now()).await;
         for _ in 0..20 {
+            let since = Instant::now();
             self.pane.paste(text).await?;
             let there = |work: &Self| !work.reading.draft.as_deref().unwrap_or_default().is_empty();
             let whole =
                 |work: &Self| stands(work.reading.draft.as_deref().unwrap_or_default(), text);
             if self.until(SHOWN, whole).await {
+                self.shown_in = since.elapsed();
                 return Ok(());
+            }
+            // One that listens has it, and shows it when it comes to it: a second one would be sent with the first.
+            if self.listens.now() && !there(self) {
+                self.until(BUSY, there).await;
+                self.refresh().await?;
             }
             if there(self) {
                 // A long paste is drawn slowly; what is still not it by then is somebody else's too.
                 if self.until(SHOWN, whole).await {
+                    self.shown_in = since.elapsed();
                     return Ok(());
                 }
                 let draft = self.reading.draft.clone().unwrap_or_default();
@@ -216,10 +226,12 @@ impl Work {
 
     /// Presses Enter, and sees the text leave the input box.
     pub(super) async fn submit(&mut self, text: &str) -> Result<(), Failure> {
+        // Two Enters that a busy CLI meets at once send the words twice: who shows words late is given more time for Enter too.
+        let limit = TAKEN.max(self.shown_in * 10).min(PATIENCE);
         for _ in 0..ENTERS {
             self.pause(GUARD).await;
             self.pane.press(&["Enter"]).await?;
-            if self.until(TAKEN, Self::has_taken).await {
+            if self.until(limit, Self::has_taken).await {
                 return Ok(());
             }
             // A CLI that has much to do takes Enter for a new line even then: the words are still there. Enter is pressed

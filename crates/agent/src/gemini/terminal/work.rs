@@ -60,6 +60,8 @@ pub(super) struct Work {
     /// Since when an idle input box stands there, whatever else is being drawn.
     ready: Option<Instant>,
     resized: bool,
+    /// How long the CLI took to show what was pasted last: as slow is it with everything.
+    pub(super) shown_in: Duration,
     pub(super) over: bool,
 }
 
@@ -100,6 +102,7 @@ impl Work {
             settles: None,
             ready: None,
             resized: false,
+            shown_in: Duration::ZERO,
             over: false,
         };
         work.redraw(&captured);

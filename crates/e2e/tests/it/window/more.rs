@@ -7,6 +7,7 @@ use pollux_agent::gemini::terminal::{Busy, Words};
 use pollux_agent::model::{EventKind, Role, SessionStatus, StopReason};
 use pollux_agent::terminal::Server;
 use pollux_e2e::{Cli, PINNED, terminals};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// One pixel.
@@ -71,10 +72,18 @@ async fn many_terminals_at_once_have_each_their_own_talk() {
         let prompt = format!("talk, number {number}");
         show.prompt(&prompt).await;
         assert_eq!(ended(&mut show, 0).await, StopReason::EndTurn);
-        let said = show.said().into_iter().filter(|(role, _)| *role == Role::User);
-        let talks: Vec<String> =
-            said.map(|(_, text)| text).filter(|text| text.starts_with("talk")).collect();
-        assert_eq!(talks, [prompt]);
+        // A message is recorded again when more is known of it: under its own id.
+        let talks: BTreeSet<(String, String)> = { show.heard.iter() }
+            .filter_map(|event| match &event.kind {
+                EventKind::MessageRecorded { message, .. } if message.role == Role::User => {
+                    Some((message.id.to_string(), message.text()))
+                }
+                _ => None,
+            })
+            .filter(|(_, text)| text.starts_with("talk"))
+            .collect();
+        let told: Vec<&str> = talks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(told, [prompt], "{talks:?}");
         show.live.pane().kill().await.unwrap();
     });
     futures::future::join_all(talks).await;
