@@ -76,7 +76,7 @@ impl Phase {
                 "`pollux doctor` tells what is wrong; else start the agent by hand and see what it says"
             }
             Self::Handshake => "update the agent, or start it by hand and see what it says",
-            Self::Auth => "run `gemini` once and choose how to sign in",
+            Self::Auth => "start the agent by hand once and sign in",
             Self::Request | Self::Response => {
                 "try again; `pollux doctor` looks at the agent and its settings"
             }

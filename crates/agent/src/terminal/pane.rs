@@ -176,9 +176,7 @@ impl Pane {
 
     /// Gives its window another size, for as long as nobody looks at it.
     pub async fn resize(&self, size: Size) -> Result<(), Failure> {
-        let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
-        let words = ["resize-window", "-t", &self.window, "-x", &columns, "-y", &rows];
-        self.server.command(&words).await?;
+        self.fix(size).await?;
         // What `resize-window` has fixed would not follow a person's terminal any more.
         let words = ["set-option", "-u", "-w", "-t", &self.window, "window-size"];
         self.server.command(&words).await.map(drop)
@@ -191,6 +189,11 @@ impl Pane {
         // The first one counts: it is the size that the desk had chosen.
         let words = ["set-option", "-p", "-o", "-q", "-t", &self.id, BEFORE, &before];
         self.server.command(&words).await?;
+        self.fix(size).await
+    }
+
+    /// Fixes the size of its window, whoever looks at it.
+    async fn fix(&self, size: Size) -> Result<(), Failure> {
         let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
         let words = ["resize-window", "-t", &self.window, "-x", &columns, "-y", &rows];
         self.server.command(&words).await.map(drop)
