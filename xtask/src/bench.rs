@@ -2,6 +2,7 @@
 
 mod acp;
 mod all;
+mod cao;
 mod daemon;
 mod data;
 mod dropin;

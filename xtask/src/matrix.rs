@@ -16,7 +16,8 @@ pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
         Cli::install(version)?;
         let env =
             [("POLLUX_GEMINI_ONLY", version.as_str()), ("NO_COLOR", "1"), ("INSTA_UPDATE", "no")];
-        let line = "cargo nextest run --locked --package pollux-e2e --no-fail-fast --color never";
+        // Of the whole workspace, as all tests are built: for one package alone, cargo would build everything once more.
+        let line = "cargo nextest run --locked --workspace -E package(pollux-e2e) --no-fail-fast --color never";
         let printed = shell::capture_with(line, &env)?;
         let cells = cells(&printed);
         anyhow::ensure!(!cells.is_empty(), "no test was run on {version}:\n{printed}");

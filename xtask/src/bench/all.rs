@@ -16,7 +16,7 @@ const PEERS: [(&str, &str); 8] = [
     ("acp", "run beside: a plain reader of the same pipe"),
     (
         "daemon",
-        "cited: CLI Agent Orchestrator 2.4.1, measured on this kind of machine in November 2026: first answer after 2.1 to 2.8 s, 105 MB idle. HAPI (its documents, August 2026): first load about 500 KB",
+        "run beside: CLI Agent Orchestrator from Python's registry. Cited: HAPI (its documents, August 2026): first load about 500 KB",
     ),
     ("dropin", "run beside: the bare `gemini --acp`, and a plain reader of the same agent"),
     ("headless", "run beside: the bare CLI, and serde_json alone"),
@@ -24,7 +24,7 @@ const PEERS: [(&str, &str); 8] = [
     ("rehearsal", "run beside: a bare socket"),
     (
         "teams",
-        "cited: CLI Agent Orchestrator 2.4.1, measured on this kind of machine in November 2026: handoff of a 50 ms task 6.6 to 7.2 s, message to an idle receiver 1.0 to 1.2 s, MCP helper 4.0 to 5.9 s and 116 MB",
+        "run beside: the helper of CLI Agent Orchestrator from Python's registry. Cited, because it drives Gemini no more: version 2.4.1, measured on this kind of machine in November 2026: handoff of a 50 ms task 6.6 to 7.2 s, message to an idle receiver 1.0 to 1.2 s",
     ),
     ("transcripts", "run beside: Node's JSON.parse, ccusage"),
 ];

@@ -1,5 +1,6 @@
 //! The daemon: start, memory, latency, load, a long session, and ten thousand reconnects, in one run.
 
+use super::cao;
 use super::table::Figures;
 use crate::shell;
 use anyhow::Context;
@@ -14,9 +15,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let json = printed.lines().find(|line| line.starts_with('{'));
     let figures: Value = serde_json::from_str(json.with_context(|| printed.clone())?)?;
     let figure = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);
+    let peer = cao::server()?;
     let mut table = Figures::default();
     table.at_most("start to first answer", figure("start_ms"), 50.0, " ms");
     table.at_most("memory when idle", figure("idle_mb"), 25.0, " MB");
+    if let Some(cao::Cost { start, memory }) = peer {
+        let what = format!("  `cao-server` {}, run beside: start, memory", cao::VERSION);
+        table.tell(&what, &format!("{start:.0} ms, {memory:.0} MB"));
+    }
     table.at_most("memory for each idle session", figure("session_mb"), 1.0, " MB");
     table.at_most("what the agent says to the frame, p50", figure("p50_ms"), 2.0, " ms");
     table.at_most("the same, p99", figure("p99_ms"), 20.0, " ms");

@@ -1,6 +1,8 @@
-//! Teams: what a handoff, a letter and an agent's helper cost, and fifty workers at once. Beside them, what a public orchestrator
-//! takes for the same: CAO 2.4.1 with an agent that answers at once, measured on a busy machine with two cores on 2026-11-15.
+//! Teams: what a handoff, a letter and an agent's helper cost, and fifty workers at once. The helper of a public orchestrator is run
+//! beside ours; it can hand nothing to Gemini any more, so that its handoff and its letter are those of CAO 2.4.1 with an agent that
+//! answers at once, measured on a busy machine with two cores on 2026-11-15.
 
+use super::cao;
 use super::table::Figures;
 use crate::shell;
 use anyhow::Context;
@@ -15,17 +17,25 @@ pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
     let json = printed.lines().find(|line| line.starts_with('{'));
     let figures: Value = serde_json::from_str(json.with_context(|| printed.clone())?)?;
     let figure = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);
+    let peer = cao::helper()?;
     let mut table = Figures::default();
     table.at_most("handoff of 50 ms of work, without these", figure("handoff_ms"), 300.0, " ms");
     table.tell("  the same in CAO", "6600 ms");
     table.at_most("a letter to an agent that does nothing", figure("letter_ms"), 100.0, " ms");
     table.tell("  the same in CAO, its server blocked", "970 ms");
     table.at_most("`pollux mcp`, start to first answer", figure("mcp_ms"), 30.0, " ms");
-    table.tell("  `cao-mcp-server`", "4000 ms");
+    beside(&mut table, peer.map(|peer| (peer.start, figure("mcp_ms"))), "ms");
     table.at_most("`pollux mcp`, memory", figure("mcp_mb"), 10.0, " MB");
-    table.tell("  `cao-mcp-server`", "116 MB");
+    beside(&mut table, peer.map(|peer| (peer.memory, figure("mcp_mb"))), "MB");
     let what = format!("{workers} workers at once, real CLI: answers lost or doubled");
     table.at_most(&what, figure("wrong"), 0.0, "");
     table.tell("  all of them took", &format!("{:.0} s", figure("seconds")));
     table.finish()
+}
+
+/// The peer's helper, and ours by it.
+fn beside(table: &mut Figures, both: Option<(f64, f64)>, unit: &str) {
+    let Some((theirs, ours)) = both else { return };
+    let what = format!("  `cao-mcp-server` {}, run beside; ours by it", cao::VERSION);
+    table.tell(&what, &format!("{theirs:.0} {unit}; {:.4}x", ours / theirs));
 }

@@ -51,6 +51,19 @@ fn with_an_agent_a_key_and_hooks_that_answer_nothing_is_broken() {
 }
 
 #[test]
+fn a_port_that_somebody_else_has_is_said_before_the_daemon_wants_it() {
+    let place = TempDir::new().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let look = || health(&findings(pollux(place.path()).env("POLLUX_PORT", &port)), "port");
+    let (sign, told) = look();
+    assert!(sign == "broken" && told.contains(&port) && told.contains("--port"), "{told}");
+    drop(taken);
+    let (sign, told) = look();
+    assert!(sign == "well" && told.contains("is free"), "{told}");
+}
+
+#[test]
 fn hooks_that_call_a_program_that_is_gone_are_broken() {
     let place = TempDir::new().unwrap();
     pollux(place.path()).args(["hooks", "install"]).assert().success();

@@ -62,7 +62,11 @@ async fn hooks(config: &Config) -> Vec<Finding> {
     const WHAT: &str = "hooks";
     let settings = Settings::new(&config.gemini, &config.data.join("hooks"));
     let (readable, command) = match settings.installed() {
-        Ok(command) => (Finding::well("settings", settings.file().display().to_string()), command),
+        Ok(command) => {
+            let file = settings.file();
+            let is = if file.exists() { "can be read" } else { "is not there, and need not be" };
+            (Finding::well("settings", format!("{} {is}", file.display())), command)
+        }
         Err(failed) => {
             let hint = "mend the file; Gemini CLI itself cannot use it as it is";
             (Finding::broken("settings", failed.to_string(), hint), None)

@@ -1,12 +1,13 @@
-//! What Pollux itself needs: tmux, the daemon, its files and their rights, room on the disk.
+//! What Pollux itself needs: tmux, the daemon and its port, its files and their rights, room on the disk.
 
 use super::Finding;
 use crate::api::Health;
 use crate::client::Client;
 use crate::config::Config;
-use crate::daemon::instance::Place;
+use crate::daemon::instance::{Place, Told};
 use pollux_agent::terminal::Socket;
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -14,7 +15,11 @@ use std::path::Path;
 const ROOM: u64 = 256 << 20;
 
 pub(super) async fn look(config: &Config) -> Vec<Finding> {
-    let mut findings = vec![tmux().await, daemon(config).await, rights(config)];
+    let mut findings = vec![tmux().await, daemon(config).await];
+    if Place::new(&config.data).is_free() {
+        findings.push(port(config));
+    }
+    findings.push(rights(config));
     findings.push(room("disk, Pollux", &config.data));
     findings.push(room("disk, Gemini", &config.gemini));
     findings
@@ -51,6 +56,31 @@ async fn daemon(config: &Config) -> Finding {
         }
         _ => Finding::well(WHAT, "does not run; it is started when it is needed"),
     }
+}
+
+/// Whether a daemon that is started now would be where phones and bookmarks look for it.
+fn port(config: &Config) -> Finding {
+    const WHAT: &str = "port";
+    let told = match Told::in_file(&config.settings) {
+        Ok(told) => told.or_rather(config.serve.clone()),
+        Err(error) => {
+            return Finding::broken(WHAT, format!("{error:#}"), "mend it, or move it away");
+        }
+    };
+    let wanted = told.address();
+    let Err(error) = TcpListener::bind(wanted) else {
+        return Finding::well(WHAT, format!("{wanted} is free"));
+    };
+    let found = format!("{wanted} cannot be had: {error}");
+    if told.port.is_some() {
+        return Finding::broken(
+            WHAT,
+            found,
+            "end what listens there, or choose another: `--port N`",
+        );
+    }
+    let hint = "the daemon takes another one, which phones do not know; `pollux serve --port N` keeps to one";
+    Finding::warning(WHAT, found, hint)
 }
 
 /// What lets somebody in is nobody else's to read.

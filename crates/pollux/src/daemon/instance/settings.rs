@@ -5,7 +5,7 @@ use crate::trouble::Trouble;
 use anyhow::Context;
 use serde::Deserialize;
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 /// The port, unless told otherwise.
@@ -115,6 +115,12 @@ impl Told {
         }
     }
 
+    /// Where the daemon listens, unless nobody asked for a port and this one is taken.
+    pub fn address(&self) -> SocketAddr {
+        let bind = self.bind.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        SocketAddr::new(bind, self.port.unwrap_or(PORT))
+    }
+
     /// The same as arguments of `pollux serve`.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
@@ -136,6 +142,7 @@ impl Told {
 
     /// What the daemon does then.
     pub fn settle(self) -> anyhow::Result<Serve> {
+        let bind = self.address().ip();
         let certificate = match (self.certificate, self.key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
@@ -158,7 +165,7 @@ impl Told {
         let own = Limits::default();
         Ok(Serve {
             port: self.port,
-            bind: self.bind.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            bind,
             more_names: self.names,
             certificate,
             behind_proxy: self.behind_proxy,
