@@ -42,10 +42,11 @@ impl Gemini {
         let Some(given) = &wanted.given else { return Ok(None) };
         let (files, policy) = (files(given, wanted.driver, cli)?, policy(given, cli)?);
         let settings = wanted.driver != Driver::Acp;
-        let own = match settings {
-            true => OWN_SERVER.to_owned(),
+        let own = if settings {
+            OWN_SERVER.to_owned()
+        } else {
             // One of the user's that is called so stays, and is not started in the place of ours or the other way round.
-            false => free_name(OWN_SERVER, &self.home, &wanted.cwd).map_err(|e| not_lent(&e))?,
+            free_name(OWN_SERVER, &self.home, &wanted.cwd).map_err(|error| not_lent(&error))?
         };
         let terms = Terms { given, files, settings, policy, own: &own };
         let mut lent = self.badges.lend(&wanted.id, terms).map_err(|error| not_lent(&error))?;
