@@ -76,14 +76,20 @@ impl Cli {
         &self.program
     }
 
+    /// True for a version that knows no home but the user's: `GEMINI_CLI_HOME` came later.
+    pub(crate) fn knows_no_home(&self) -> bool {
+        number(&self.version) < number("0.25.0")
+    }
+
     /// The newest pinned version that is not newer: the one whose recorded behaviour this one should show.
     pub fn like(&self) -> &'static str {
-        let number = |version: &str| -> Vec<u32> {
-            version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
-        };
         let older = PINNED.into_iter().rev().find(|pinned| number(pinned) <= number(&self.version));
         older.unwrap_or(PINNED[0])
     }
+}
+
+fn number(version: &str) -> Vec<u32> {
+    version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
 }
 
 /// A package of the npm registry, installed if need be: the directory that has it in its `node_modules`. Several

@@ -5,7 +5,7 @@
 //! the same: what it reads and writes (sign-in, sessions, extensions, memory) goes through links.
 
 use super::cli::{Cli, Version};
-use super::servers::{as_setting, with};
+use super::servers::{entry, with};
 use crate::acp::McpServer;
 use std::ffi::OsString;
 use std::fs;
@@ -40,10 +40,15 @@ pub fn is_possible(cli: &Cli) -> bool {
     cli.at_least(SINCE)
 }
 
-/// Makes a home at `at`, which must not be there yet, for a process that shall have these servers beside the user's. Gives
-/// the variables that lead the CLI there. Nothing of the user's is changed, but for directories that the CLI itself would
-/// make.
-pub fn home(users: &Path, at: &Path, servers: &[McpServer]) -> io::Result<Vec<(String, OsString)>> {
+/// Makes a home at `at`, which must not be there yet, for a process that shall have these servers beside the user's, those
+/// that are `trusted` without being asked about. Gives the variables that lead the CLI there. Nothing of the user's is
+/// changed, but for directories that the CLI itself would make.
+pub fn home(
+    users: &Path,
+    at: &Path,
+    servers: &[McpServer],
+    trusted: &[&str],
+) -> io::Result<Vec<(String, OsString)>> {
     let (theirs, own) = (users.join(".gemini"), at.join(".gemini"));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&own)?;
     for name in DIRECTORIES {
@@ -67,8 +72,8 @@ pub fn home(users: &Path, at: &Path, servers: &[McpServer]) -> io::Result<Vec<(S
         Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
         Err(error) => return Err(error),
     };
-    let entry = |server: &McpServer| (server.name().to_owned(), as_setting(server));
-    let entries: Vec<_> = servers.iter().map(entry).collect();
+    let is_trusted = |server: &McpServer| trusted.contains(&server.name());
+    let entries: Vec<_> = servers.iter().map(|it| entry(it, is_trusted(it))).collect();
     // Only for the CLI: no editor will miss the mark.
     let text = with(text.trim_start_matches('\u{feff}'), &entries).map_err(io::Error::other)?;
     let mut file = fs::OpenOptions::new();
@@ -104,7 +109,7 @@ mod tests {
         fs::create_dir_all(users.join(".gemini/extensions")).unwrap();
         let settings = "{ // mine\n  \"ui\": {} }";
         fs::write(users.join(".gemini/settings.json"), settings).unwrap();
-        let env = home(&users, &at, &[server("pollux")]).unwrap();
+        let env = home(&users, &at, &[server("pollux"), server("other")], &["pollux"]).unwrap();
         assert_eq!(env[0].1, at.as_os_str());
         fs::write(at.join(".gemini/oauth_creds.json"), "new").unwrap();
         fs::write(at.join(".gemini/tmp/session"), "said").unwrap();
@@ -116,6 +121,7 @@ mod tests {
         assert_eq!(read("settings.json"), settings, "the user's own are as they were");
         let own = fs::read_to_string(at.join(".gemini/settings.json")).unwrap();
         assert!(own.contains("// mine") && own.contains("httpUrl"), "{own}");
+        assert_eq!(own.matches("trust").count(), 1, "{own}");
         assert!(at.join(".gemini/extensions").is_dir());
     }
 }

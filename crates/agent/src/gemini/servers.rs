@@ -62,6 +62,15 @@ pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
     Ok(all.iter().filter_map(CstObjectProp::decoded_name).collect())
 }
 
+/// The names of servers that settings keep out.
+pub(super) fn excluded(text: &str) -> Vec<String> {
+    let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok();
+    let settings = root.and_then(|root| root.object_value());
+    let mcp = settings.and_then(|settings| settings.object_value("mcp"));
+    let list = mcp.and_then(|mcp| mcp.array_value("excluded"));
+    list.iter().flat_map(CstArray::elements).filter_map(|word| string(&word)).collect()
+}
+
 /// What settings call the files of context: the first name where there are several.
 pub(super) fn context_name(text: &str) -> Option<String> {
     let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok()?;
@@ -74,8 +83,16 @@ pub(super) fn context_name(text: &str) -> Option<String> {
     }
 }
 
-/// A server as settings have it.
-pub(super) fn as_setting(server: &McpServer) -> Value {
+/// A server by its name, as settings have it. One that is trusted is never asked about.
+pub(super) fn entry(server: &McpServer, trusted: bool) -> Entry {
+    let mut value = as_setting(server);
+    if trusted {
+        value["trust"] = true.into();
+    }
+    (server.name().to_owned(), value)
+}
+
+fn as_setting(server: &McpServer) -> Value {
     match server {
         McpServer::Stdio { command, args, env, .. } => {
             json!({ "command": command, "args": args, "env": map(env) })

@@ -8,6 +8,7 @@
 //! in the session file, the safety of a resume does not hang on it, and turns are counted by us as well.
 
 use super::cli::{Cli, Search, Version};
+use super::servers::{self, Entry};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::{Value, json};
@@ -75,8 +76,9 @@ impl Machine {
         Self { settings, defaults }
     }
 
-    /// The settings of our process. None where those of the machine cannot be read, and so must not be replaced.
-    pub(super) fn with(self, ours: &[Setting]) -> io::Result<Option<Own>> {
+    /// The settings of our process, with servers of its own. None where those of the machine cannot be read, and so must
+    /// not be replaced.
+    pub(super) fn with(self, ours: &[Setting], servers: &[Entry]) -> io::Result<Option<Own>> {
         let text = match fs::read_to_string(&self.settings) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
@@ -87,9 +89,14 @@ impl Machine {
         for (path, value) in ours {
             set(&settings, path, value);
         }
+        let mut text = root.to_string();
+        if !servers.is_empty() {
+            let Ok(with) = servers::with(&text, servers) else { return Ok(None) };
+            text = with;
+        }
         let mut file =
             tempfile::Builder::new().prefix("pollux-settings-").suffix(".json").tempfile()?;
-        file.write_all(root.to_string().as_bytes())?;
+        file.write_all(text.as_bytes())?;
         file.flush()?;
         Ok(Some(Own { file, defaults: self.defaults }))
     }
@@ -167,7 +174,7 @@ mod tests {
     fn given(machine: &Path, ours: &[Setting]) -> Option<String> {
         let search = Search { settings: Some(machine.into()), ..Search::default() };
         let none: [(&str, &str); 0] = [];
-        let own = Machine::of(&none, &search).with(ours).unwrap()?;
+        let own = Machine::of(&none, &search).with(ours, &[]).unwrap()?;
         let [(_, file), (_, defaults)] = own.variables();
         assert_eq!(defaults, machine.with_file_name("system-defaults.json"));
         Some(fs::read_to_string(file).unwrap())

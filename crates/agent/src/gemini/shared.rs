@@ -156,14 +156,28 @@ impl Drop for Loan {
     }
 }
 
+/// What a server is called that is told to a process: its own name, or one with a number behind it where the user or the
+/// project has one of that name, or keeps it out.
+pub fn free_name(name: &str, home: &Path, cwd: &Path) -> io::Result<String> {
+    Ok(free(name, &taken(home, cwd)?))
+}
+
+/// The names of servers that settings have, or keep out.
+fn taken(home: &Path, cwd: &Path) -> io::Result<Vec<String>> {
+    let mut taken = Vec::new();
+    for file in [settings(home), settings(cwd)] {
+        let text = read(&file)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let names = servers::names(&text);
+        taken.extend(names.map_err(|why| io::Error::other(format!("{}: {why}", file.display())))?);
+        taken.extend(servers::excluded(&text));
+    }
+    Ok(taken)
+}
+
 /// The servers by names that nobody else's have, and what those are called that have another one now.
 fn named(wants: &Wants) -> io::Result<(Vec<Entry>, BTreeMap<String, String>)> {
-    let mut taken = Vec::new();
-    for file in [settings(&wants.home), settings(&wants.cwd)] {
-        let text = read(&file)?.unwrap_or_default();
-        let names = servers::names(&String::from_utf8_lossy(&text));
-        taken.extend(names.map_err(|why| io::Error::other(format!("{}: {why}", file.display())))?);
-    }
+    let mut taken = taken(&wants.home, &wants.cwd)?;
     let (mut named, mut called) = (Vec::new(), BTreeMap::new());
     for (name, value) in &wants.servers {
         let own = free(name, &taken);

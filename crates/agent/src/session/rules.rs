@@ -350,8 +350,10 @@ impl Session {
                 effects
             }
             EventKind::SessionEnded { .. } => {
+                let mut effects = self.unanswered();
+                effects.extend(self.untaken());
                 self.status = SessionStatus::Exited;
-                self.unanswered()
+                effects
             }
             _ => Vec::new(),
         }

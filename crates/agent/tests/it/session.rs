@@ -478,6 +478,38 @@ fn a_prompt_in_doubt_that_nothing_is_heard_of_is_left_to_the_driver() {
 }
 
 #[test]
+fn a_prompt_whose_agent_went_before_it_began_waits_and_that_is_told_once() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&prompt("b", "two"), at(0));
+    let gone = event(EventKind::SessionEnded { reason: "it crashed".into() });
+    let effects = session.event(&gone, at(1));
+    let [Effect::Record(told)] = effects.as_slice() else { panic!("{effects:?}") };
+    let EventKind::Notice { level: Level::Warning, text } = &told.kind else { panic!("{told:?}") };
+    assert!(text.contains("2 prompts") && text.contains("\"one\""), "{text}");
+    assert!(session.event(&gone, at(2)).is_empty(), "it was told");
+    let state = session.state();
+    let waits: Vec<_> = state.queue.iter().map(|q| (q.text.as_str(), q.doubt)).collect();
+    assert_eq!(waits, [("one", true), ("two", false)], "the first may have arrived");
+    assert!(state.held && state.sending.is_none());
+    // Gone on with: it runs once, when somebody says so.
+    let queue = state.queue.to_vec();
+    let mut session =
+        Session::new(Limits::default(), Mode::Default, at(3)).with(queue, Known::default());
+    session.ready();
+    assert!(session.go_on().is_empty());
+    let sent = session.command(&request("go", Command::Continue), at(4)).effects;
+    let first = Order::Prompt { text: "one".into(), images: Vec::new(), doubt: true };
+    assert_eq!(orders(&sent), [first]);
+
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.event(&said("one"), at(1));
+    assert!(session.event(&gone, at(2)).is_empty(), "that it had begun with is told by its turn");
+    assert!(session.state().queue.is_empty());
+}
+
+#[test]
 fn an_agent_that_is_gone_takes_no_commands() {
     let mut session = idle();
     session.event(&event(EventKind::SessionEnded { reason: "it crashed".into() }), at(0));

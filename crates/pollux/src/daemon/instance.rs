@@ -160,7 +160,7 @@ impl Daemon {
         tasks.spawn(self.api.teams.clone().run(stop.clone()));
         tasks.spawn(self.api.teams.clone().keep_schedules(stop.clone()));
         tasks.spawn(hub.clone().follow_files());
-        tasks.spawn(keep(hub.clone(), self.keep, stop.clone()));
+        tasks.spawn(keep(self.api.teams.clone(), self.keep, stop.clone()));
         self.place.announce(&self.address)?;
         tracing::info!(origins = ?self.address.origins, "serving");
         let (mut interrupt, mut terminate) =
@@ -179,13 +179,18 @@ impl Daemon {
     }
 }
 
-async fn keep(hub: Hub, keep: Keep, stop: CancellationToken) {
+async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
+    let hub = teams.hub().clone();
     loop {
         let now = hub.now();
         // One session at a time: those who write something meanwhile get their turn.
         loop {
             match hub.log().write(move |connection| retain(connection, keep, now)).await {
-                Ok(Some(gone)) => tracing::info!(gone, "old events were let go"),
+                Ok(Some(gone)) => {
+                    let (events, rows, members) = (gone.events, gone.rows, gone.members.len());
+                    tracing::info!(events, rows, members, "what is old was let go");
+                    teams.forget(&gone.members);
+                }
                 Ok(None) => break,
                 Err(error) => {
                     tracing::error!("{error:#}");

@@ -345,6 +345,20 @@ impl Teams {
         Ok(())
     }
 
+    /// Agents that have long ended are of no team any more: the log has let go of them.
+    pub fn forget(&self, sessions: &[String]) {
+        if sessions.is_empty() {
+            return;
+        }
+        let (mut members, mut alive) = (self.members(), lock(&self.inner.alive));
+        for session in sessions {
+            members.remove(session);
+            alive.remove(session);
+        }
+        drop((members, alive));
+        self.changed();
+    }
+
     /// A job: its id, or the beginning of it. An agent sees those of its own team only.
     pub async fn job(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
         let unknown = || {

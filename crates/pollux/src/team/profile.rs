@@ -133,7 +133,8 @@ impl Profile {
         }
         let (front, body) = halves(text)?;
         let mut fields: Map<String, Value> = match front {
-            Some(front) => serde_saphyr::from_str(front)
+            // With the line before it: what is wrong is said by the line of the file.
+            Some(front) => serde_saphyr::from_str(&format!("\n{front}"))
                 .map_err(|error| Wrong(format!("the front matter is not YAML: {error}")))?,
             None => Map::new(),
         };
@@ -370,6 +371,14 @@ mod tests {
     fn read(text: &str) -> Result<Profile, super::Wrong> {
         let fill = |name: &str| (name == "WHERE").then(|| "here".to_owned());
         Profile::read(text, "file_name", &fill)
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_front_matter_is_said_by_the_line_of_the_file() {
+        let wrong = Profile::read("---\nname: a\ntags: [b\n---\n", "a", &|_| None).unwrap_err();
+        assert!(wrong.0.contains("line 3"), "{}", wrong.0);
+        let empty = Profile::read("---\n---\nYou are.\n", "a", &|_| None).unwrap();
+        assert_eq!((empty.name.as_str(), empty.prompt.trim()), ("a", "You are."));
     }
 
     #[test]

@@ -47,9 +47,17 @@ pub enum Due {
 
 /// When an expression is true for the first time after a moment, by the clock of a place. None where it never is.
 pub fn next(cron: &str, after: Timestamp, place: &TimeZone) -> Result<Option<Timestamp>, String> {
-    let cron = Cron::from_str(cron).map_err(|error| error.to_string())?;
+    let cron = Cron::from_str(cron).map_err(|error| plain(&error.to_string()))?;
     let from = after.to_zoned(place.clone());
     Ok(cron.find_next_occurrence(&from, false).ok().map(|next| next.timestamp()))
+}
+
+/// What is wrong, without the name of its kind before it.
+fn plain(error: &str) -> String {
+    let what = error.rsplit_once(": ").map_or(error, |(_, what)| what).trim_end_matches('.');
+    let mut letters = what.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
 }
 
 /// What is to be done about a schedule that is due at `next`.
@@ -100,7 +108,10 @@ mod tests {
         assert_eq!(nine, Some(at("2026-11-16T09:00:00Z")));
         let nine = next("0 9 * * *", at("2026-07-01T00:00:00Z"), &berlin).unwrap().unwrap();
         assert_eq!(nine.to_zoned(berlin).hour(), 9);
-        assert!(next("every day", at("2026-07-01T00:00:00Z"), &TimeZone::UTC).is_err());
+        let wrong =
+            |cron: &str| next(cron, at("2026-07-01T00:00:00Z"), &TimeZone::UTC).unwrap_err();
+        assert_eq!(wrong("every day"), "pattern must have between 5 and 7 fields");
+        assert_eq!(wrong("61 3 * * *"), "number out of bounds");
         assert!(next("0 0 31 2 *", at("2026-07-01T00:00:00Z"), &TimeZone::UTC).unwrap().is_none());
     }
 

@@ -2,12 +2,13 @@
 
 mod clients;
 mod house;
+mod kinds;
 mod letters;
 mod more;
+mod old;
 mod restart;
 mod schedule;
 mod shared;
 mod storm;
-mod terminal;
 mod trouble;
 mod work;

@@ -5,6 +5,7 @@ use crate::acp::{
     Agent, Budgets, Config, Control, Listener, McpServer, Open, Opened, Policy, Session,
 };
 use crate::gemini::cli::{Cli, Search, Version};
+use crate::gemini::servers;
 use crate::gemini::settings::{self, Machine};
 use crate::gemini::transcript::resume::{Guard, Resume};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Outcome, Phase, Source};
@@ -95,6 +96,7 @@ pub struct Gemini {
     env: Vec<(OsString, OsString)>,
     open: Option<Resume>,
     mcp: Vec<McpServer>,
+    settled: Vec<servers::Entry>,
     config: Config,
 }
 
@@ -119,6 +121,7 @@ impl Default for Gemini {
             env: Vec::new(),
             open: None,
             mcp: Vec::new(),
+            settled: Vec::new(),
             config: Config::new("gemini"),
         }
     }
@@ -237,6 +240,14 @@ impl Gemini {
         self
     }
 
+    /// The same by settings of this one process, where the CLI takes them (before 0.60); one that is `trusted` is never
+    /// asked about. For a CLI that is told of programs only (before 0.24), or that has no other way to trust (before 0.30).
+    #[must_use]
+    pub fn mcp_by_settings(mut self, server: &McpServer, trusted: bool) -> Self {
+        self.settled.push(servers::entry(server, trusted));
+        self
+    }
+
     /// Goes on with a session instead of beginning a new one.
     #[must_use]
     pub fn resume(mut self, resume: Resume) -> Self {
@@ -324,7 +335,7 @@ impl Gemini {
             config = config.env("SEATBELT_PROFILE", profile);
         }
         config.env.extend(self.env.iter().cloned());
-        let notes = self.own_settings(&cli, &search, &mut config);
+        let notes = self.own_settings(&cli, &search, &mut config)?;
         config.dialect = Arc::new(Quirks {
             gemini: Some(home.join(".gemini")),
             resumed: self.open.as_ref().map(|resume| resume.file.clone()),
@@ -334,28 +345,38 @@ impl Gemini {
     }
 
     /// Gives the process settings of its own, where it takes them. What could not be done is said.
-    fn own_settings(&self, cli: &Cli, search: &Search, config: &mut Config) -> Vec<String> {
+    fn own_settings(
+        &self,
+        cli: &Cli,
+        search: &Search,
+        config: &mut Config,
+    ) -> Result<Vec<String>, Failure> {
         if !settings::are_taken(cli) {
-            return Vec::new();
+            return if self.settled.is_empty() {
+                Ok(Vec::new())
+            } else {
+                Err(no_settings("it takes none"))
+            };
         }
         let mut ours = settings::safe();
         ours.extend(self.max_turns.map(settings::turns));
         let machine = Machine::of(&self.env, search);
         let place = machine.settings.display().to_string();
-        match machine.with(&ours) {
+        let note = match machine.with(&ours, &self.settled) {
             Ok(Some(own)) => {
                 let variables = own.variables().map(|(name, path)| (name.into(), path.into()));
                 config.env.extend(variables);
                 config.keep = Some(Arc::new(own));
-                Vec::new()
+                return Ok(Vec::new());
             }
-            Ok(None) => vec![format!(
+            Ok(None) => format!(
                 "{place} cannot be read as JSON and is left alone: what commands print comes from the session file"
-            )],
-            Err(error) => vec![format!(
+            ),
+            Err(error) => format!(
                 "settings for this process could not be written ({error}): what commands print comes from the session file"
-            )],
-        }
+            ),
+        };
+        if self.settled.is_empty() { Ok(vec![note]) } else { Err(no_settings(&note)) }
     }
 
     /// Starts the CLI and opens a session.
@@ -394,6 +415,13 @@ impl Gemini {
         }));
         Ok(live)
     }
+}
+
+fn no_settings(why: &str) -> Failure {
+    let message =
+        format!("the agent's MCP servers could not be given to it by settings of its own: {why}");
+    Failure::new(Phase::Start, "not_lent", message)
+        .hint("update Gemini CLI, or take another driver: `--driver terminal`")
 }
 
 /// Looks that every message is in the file of a session that was loaded, or was not.

@@ -1,7 +1,8 @@
-//! A prompt of which it is not known whether the agent has it: Pollux was ended while it handed it over. It is sent again
-//! only where it is known that it did not arrive.
+//! A prompt of which it is not known whether the agent has it: Pollux was ended while it handed it over, or the agent was. It
+//! is sent again only where it is known that it did not arrive.
 
 use super::super::command::Effect;
+use super::super::queue::Queued;
 use super::super::said::notice;
 use super::Session;
 use crate::model::{Level, SessionStatus};
@@ -33,10 +34,33 @@ impl Session {
         let Some(text) = self.is_not_sent() else { return Vec::new() };
         self.queue.held = !self.queue.waiting.is_empty();
         let text = format!(
-            "it is not known whether the agent has taken a prompt that was sent when Pollux was ended; \
+            "it is not known whether the agent has taken a prompt that was sent when Pollux or the agent was ended; \
              it is not sent again: {text:?}"
         );
         vec![notice(Level::Warning, text)]
+    }
+
+    /// The agent is gone. What it had not begun with waits until somebody goes on with the session, and that is told; the
+    /// prompt that was on its way to it may have arrived.
+    pub(super) fn untaken(&mut self) -> Option<Effect> {
+        if let Some(sending) = self.sending.take() {
+            self.queue.waiting.insert(0, Queued { doubt: true, ..sending });
+        }
+        self.queue.held = !self.queue.waiting.is_empty();
+        if self.status == SessionStatus::Exited {
+            // It was told.
+            return None;
+        }
+        let text = &self.queue.waiting.first()?.text;
+        let text = match self.queue.waiting.len() {
+            1 => {
+                format!("the agent is gone and had not begun with a prompt, which waits: {text:?}")
+            }
+            many => format!(
+                "the agent is gone and had not begun with {many} prompts, which wait; the first: {text:?}"
+            ),
+        };
+        Some(notice(Level::Warning, text))
     }
 
     /// Takes back that the prompt in doubt is on its way. None where the agent has begun a turn meanwhile.

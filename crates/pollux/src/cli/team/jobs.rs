@@ -147,7 +147,8 @@ fn table(jobs: &[Job]) -> anyhow::Result<()> {
         ("agent", Align::Left),
         ("task", Align::Flexible),
         ("given", Align::Left),
-    ]);
+    ])
+    .less_needed(&["given", "agent"]);
     for job in jobs {
         let colour = match job.state {
             State::Done => AnsiColor::Green,

@@ -95,7 +95,8 @@ fn list(store: &Store, as_json: bool) -> anyhow::Result<ExitCode> {
         ("role", Align::Left),
         ("description", Align::Flexible),
         ("from", Align::Flexible),
-    ]);
+    ])
+    .less_needed(&["from", "role"]);
     for found in &all {
         let (role, description) = match &found.profile {
             Ok(profile) => {
@@ -244,6 +245,9 @@ fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
             .into());
     }
     fs::remove_file(&path).with_context(|| unwritable(&path))?;
+    let built_in = BUILT_IN.iter().any(|(known, _)| *known == name);
+    let now = if built_in { "; the one that is built in is used again" } else { "" };
+    report::note(&format!("{name} is gone{now}"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,8 +8,10 @@ use crate::report;
 use crate::report::human::{ago, now};
 use crate::report::table::{Align, Cell, Table};
 use crate::team::schedule::Missed;
+use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
 use clap::Subcommand;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 use std::io::Write;
@@ -21,8 +23,8 @@ const PIPED_WIDTH: usize = 160;
 
 #[derive(Debug, Subcommand)]
 #[command(
-    after_help = "Schedules are kept by the daemon, which is started with the first one. `pollux serve --print-unit` prints what starts \n\
-    it when you log in. What was missed while none ran is skipped, or made up for once: `--missed`."
+    after_help = "Schedules are kept by the daemon, which is started with the first one. `pollux serve --print-unit` prints what \
+    starts it when you log in. What was missed while none ran is skipped, or made up for once: `--missed`."
 )]
 pub(crate) enum Schedule {
     Add(Add),
@@ -60,10 +62,10 @@ pub(crate) enum Schedule {
 /// One of the same name is changed.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "In the prompt, {{date}}, {{time}}, {{name}} and {{output}} are filled in. What stands after -- is a program with its \n\
+    after_help = "In the prompt, {{date}}, {{time}}, {{name}} and {{output}} are filled in. What stands after -- is a program with its \
     arguments, without a shell: only where it ends well is the work given, and what it prints is {{output}}.\n\n\
-    Example:\n  pollux schedule add nightly \"0 3 * * *\" reviewer \"Look at these commits: {{output}}\" --missed once \\\n    \
-    -- git log --since=yesterday --oneline"
+    Example:\n  pollux schedule add nightly \"0 3 * * *\" reviewer \"Look at: {{output}}\" \\\n    \
+    --missed once -- git log --since=yesterday --oneline"
 )]
 pub(crate) struct Add {
     /// What it is called
@@ -114,8 +116,11 @@ pub(super) async fn run(command: Schedule, config: &Config) -> anyhow::Result<Ex
             return ended(&run, json);
         }
         Schedule::Log { name, json } => {
-            let of = name.map(|name| format!("?of={}", escaped(&name))).unwrap_or_default();
+            let of = name.as_ref().map(|name| format!("?of={}", escaped(name))).unwrap_or_default();
             let all: Runs = client.get(&format!("/api/v1/schedule-runs{of}")).await?;
+            if let Some(name) = name.filter(|_| all.runs.is_empty()) {
+                is_there(&client, &name).await?;
+            }
             if json {
                 report::json(&all.runs)?;
             } else {
@@ -124,6 +129,17 @@ pub(super) async fn run(command: Schedule, config: &Config) -> anyhow::Result<Ex
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails where there is no schedule of this name.
+async fn is_there(client: &Client, name: &str) -> anyhow::Result<()> {
+    let all: Schedules = client.get("/api/v1/schedules").await?;
+    if !all.schedules.iter().any(|schedule| schedule.name == name) {
+        let trouble =
+            Trouble::refused("unknown_schedule", format!("there is no schedule `{name}`"));
+        return Err(trouble.hint("`pollux schedule list` lists them").into());
+    }
+    Ok(())
 }
 
 impl Add {
@@ -153,12 +169,22 @@ impl Add {
 }
 
 fn due(schedule: &Body) -> String {
-    let at = schedule.next_at.map(|at| at.to_zoned(TimeZone::system()));
-    let shown = |at: jiff::Zoned| {
-        let seconds = if at.second() == 0 { "" } else { ":%S" };
-        at.strftime(&format!("%F %H:%M{seconds}")).to_string()
-    };
-    at.map_or_else(|| "no time".to_owned(), shown)
+    schedule.next_at.map_or_else(|| "no time".to_owned(), shown)
+}
+
+/// A time by the clock of this machine.
+fn shown(at: Timestamp) -> String {
+    let at = at.to_zoned(TimeZone::system());
+    let seconds = if at.second() == 0 { "" } else { ":%S" };
+    at.strftime(&format!("%F %H:%M{seconds}")).to_string()
+}
+
+fn why(run: &Run) -> String {
+    match (&run.why, run.outcome) {
+        (Some(why), _) => why.clone(),
+        (None, Outcome::Missed) => format!("no daemon ran at {}", shown(run.due_at)),
+        (None, _) => String::new(),
+    }
 }
 
 fn ended(run: &Run, json: bool) -> anyhow::Result<ExitCode> {
@@ -198,7 +224,8 @@ fn list(all: &[Body]) -> anyhow::Result<()> {
         ("next", Align::Left),
         ("profile", Align::Left),
         ("task", Align::Flexible),
-    ]);
+    ])
+    .less_needed(&["profile", "when"]);
     for schedule in all {
         table.row(vec![
             Cell::styled(&schedule.name, AnsiColor::Cyan.on_default()),
@@ -225,7 +252,8 @@ fn log(runs: &[Run]) -> anyhow::Result<()> {
         ("outcome", Align::Left),
         ("job", Align::Left),
         ("why", Align::Flexible),
-    ]);
+    ])
+    .less_needed(&["job"]);
     for run in runs {
         let colour = match run.outcome {
             Outcome::Given => AnsiColor::Green,
@@ -239,7 +267,7 @@ fn log(runs: &[Run]) -> anyhow::Result<()> {
             Cell::styled(ago(run.at.as_millisecond(), now()), dim),
             Cell::styled(word(run.outcome), colour.on_default()),
             job.get(..8).unwrap_or(job).into(),
-            run.why.as_deref().unwrap_or_default().into(),
+            why(run).into(),
         ]);
     }
     let mut out = report::out();

@@ -68,7 +68,8 @@ fn table(members: &[Member]) -> anyhow::Result<()> {
         ("letters", Align::Right),
         ("job", Align::Left),
         ("session", Align::Left),
-    ]);
+    ])
+    .less_needed(&["session", "mode", "letters", "job"]);
     for member in members {
         let status = serde_json::to_value(member.status)?;
         let depth = usize::try_from(member.depth).unwrap_or(0);

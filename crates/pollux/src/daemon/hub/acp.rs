@@ -40,7 +40,13 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     }
     if let Some(lent) = &lent {
         acp = lent.args.iter().cloned().fold(acp, Acp::extra_arg);
-        acp = lent.servers.iter().cloned().fold(acp, Acp::mcp);
+        acp = lent.servers.iter().fold(acp, |acp, server| {
+            if lent.policy {
+                return acp.mcp(server.clone());
+            }
+            // Ours is trusted where there can be no policy that says so.
+            acp.mcp_by_settings(server, server.name() == lent.own)
+        });
         acp = lent.env.iter().cloned().fold(acp, |acp, (name, value)| acp.env(name, value));
     }
     if let Some(id) = wanted.agent_id {

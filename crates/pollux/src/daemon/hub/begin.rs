@@ -136,14 +136,19 @@ impl Hub {
     async fn first_prompt(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<()> {
         let Some(text) = begin.prompt else { return Ok(()) };
         let name = begin.client_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let command = Command::prompt(text);
-        let request = Request { id: format!("{name}-prompt"), by: by.clone(), command };
-        match self.command(id, request).await? {
-            Reply::Done(_) => Ok(()),
-            Reply::Refused(refusal) => {
-                Err(Trouble::refused("refused", refusal.message).hint_of(refusal.hint).into())
+        let mut commands = vec![("prompt", Command::prompt(text))];
+        if begin.resume.is_some() && self.feed(id)?.1.summary().held {
+            // Whoever goes on with a session and says something wants what was left there to go on too.
+            commands.push(("continue", Command::Continue));
+        }
+        for (what, command) in commands {
+            let request = Request { id: format!("{name}-{what}"), by: by.clone(), command };
+            if let Reply::Refused(refusal) = self.command(id, request).await? {
+                let trouble = Trouble::refused("refused", refusal.message);
+                return Err(trouble.hint_of(refusal.hint).into());
             }
         }
+        Ok(())
     }
 
     /// What is to be known of a session that begins.

@@ -6,10 +6,10 @@ use crate::api::Driver;
 use crate::daemon::team::badge::{Lent, Terms, tell};
 use crate::team::given::Given;
 use crate::team::profile::Files;
-use crate::team::tools::Tools;
+use crate::team::tools::{OWN_SERVER, Tools};
 use pollux_agent::gemini::apart;
 use pollux_agent::gemini::cli::{Cli, Version};
-use pollux_agent::gemini::shared::{Loan, Wants};
+use pollux_agent::gemini::shared::{Loan, Wants, free_name};
 use pollux_agent::model::{Failure, Phase};
 use std::io;
 use std::time::Duration;
@@ -42,11 +42,17 @@ impl Gemini {
         let Some(given) = &wanted.given else { return Ok(None) };
         let (files, policy) = (files(given, wanted.driver, cli)?, policy(given, cli)?);
         let settings = wanted.driver != Driver::Acp;
-        let terms = Terms { given, files, settings, policy };
+        let own = if settings {
+            OWN_SERVER.to_owned()
+        } else {
+            // One of the user's that is called so stays, and is not started in the place of ours or the other way round.
+            free_name(OWN_SERVER, &self.home, &wanted.cwd).map_err(|error| not_lent(&error))?
+        };
+        let terms = Terms { given, files, settings, policy, own: &own };
         let mut lent = self.badges.lend(&wanted.id, terms).map_err(|error| not_lent(&error))?;
         match files {
             Files::Own if settings => lent.at_home(&self.home).map_err(|error| not_lent(&error))?,
-            Files::Shared if settings => lent.in_settings(cli, &self.env, policy).await?,
+            Files::Shared if settings => lent.in_settings(cli, &self.env).await?,
             Files::Own | Files::Shared => {}
         }
         if wanted.driver == Driver::Terminal {

@@ -1,5 +1,7 @@
 //! What is kept, and for how long: by age, and by size.
 
+mod team;
+
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -18,14 +20,37 @@ impl Default for Keep {
     }
 }
 
-/// Lets go of the events of the session that has been silent for longest, where it is too old or the log too large. Gives
-/// how many are gone; nothing where all may stay. To be asked again until then.
+/// What was let go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// How many events.
+    pub events: usize,
+    /// How many jobs, letters, runs and entries of the audit log.
+    pub rows: usize,
+    /// The sessions of agents that are of no team any more.
+    pub members: Vec<String>,
+}
+
+/// Lets go of the events of the session that has been silent for longest, where it is too old or the log too large, and of
+/// what teams and the audit log have from before that time. Nothing where all may stay. To be asked again until then.
 pub fn retain(
     connection: &Connection,
     keep: Keep,
     now: Timestamp,
-) -> rusqlite::Result<Option<usize>> {
+) -> rusqlite::Result<Option<Gone>> {
     let old = now.saturating_sub(keep.age).map_or(0, Timestamp::as_millisecond);
+    let events = oldest(connection, keep, old)?;
+    let until = events.map_or(old, |(_, at)| at.max(old));
+    let gone = Gone {
+        events: events.map_or(Ok(0), |(no, _)| forget(connection, no))?,
+        rows: team::forget(connection, until)? + team::cut(connection)?,
+        members: team::leave(connection, until, old)?,
+    };
+    Ok((events.is_some() || gone != Gone::default()).then_some(gone))
+}
+
+/// The session whose events go next, and since when it has been silent.
+fn oldest(connection: &Connection, keep: Keep, old: i64) -> rusqlite::Result<Option<(i64, i64)>> {
     let oldest: Option<(i64, i64)> = connection
         .query_row(
             "SELECT s.no, s.updated_at FROM sessions s WHERE EXISTS
@@ -35,9 +60,7 @@ pub fn retain(
         )
         .optional()?;
     match oldest {
-        Some((no, at)) if at < old || bytes(connection)? > keep.bytes => {
-            forget(connection, no).map(Some)
-        }
+        Some((no, at)) if at < old || bytes(connection)? > keep.bytes => Ok(Some((no, at))),
         _ => Ok(None),
     }
 }
@@ -66,7 +89,7 @@ fn bytes(connection: &Connection) -> rusqlite::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keep, bytes, retain};
+    use super::{Gone, Keep, bytes, retain};
     use crate::daemon::log::schema;
     use jiff::{SignedDuration, Timestamp};
     use rusqlite::{Connection, params};
@@ -105,7 +128,8 @@ mod tests {
     fn what_is_too_old_goes_and_says_up_to_where() {
         let (_directory, connection, now) = log(10);
         let keep = Keep { age: SignedDuration::from_hours(60), ..Keep::default() };
-        assert_eq!(retain(&connection, keep, now).unwrap(), Some(4));
+        let gone = Gone { events: 4, ..Gone::default() };
+        assert_eq!(retain(&connection, keep, now).unwrap(), Some(gone));
         assert_eq!(retain(&connection, keep, now).unwrap(), None, "the others are young");
         assert_eq!(left(&connection), [(2, 0), (3, 0)]);
         let floor: i64 = connection
@@ -120,7 +144,7 @@ mod tests {
         let keep = Keep { bytes: bytes(&connection).unwrap() - 300_000, ..Keep::default() };
         let mut gone = 0;
         while let Some(more) = retain(&connection, keep, now).unwrap() {
-            gone += more;
+            gone += more.events;
         }
         assert_eq!((gone, left(&connection)), (4, vec![(2, 0), (3, 0)]));
         assert!(bytes(&connection).unwrap() <= keep.bytes);

@@ -43,6 +43,8 @@ pub struct Terms<'g> {
     pub settings: bool,
     /// True where its version takes a policy.
     pub policy: bool,
+    /// What our server is called.
+    pub own: &'g str,
 }
 
 /// Where what is lent lies, and how our server is reached.
@@ -76,6 +78,10 @@ pub struct Lent {
     pub role: Option<String>,
     /// Servers that it finds in the user's settings.
     pub entries: Vec<(String, Value)>,
+    /// True where its version takes a policy.
+    pub policy: bool,
+    /// What our server is called.
+    pub own: String,
     /// What its policy is made of.
     tools: Tools,
     /// True where its process outlives the daemon, and keeps what it was lent.
@@ -147,6 +153,8 @@ impl Badges {
             servers: Vec::new(),
             role: None,
             entries: Vec::new(),
+            policy: true,
+            own: OWN_SERVER.into(),
             tools: Tools::default(),
             stays: true,
         })
@@ -181,18 +189,20 @@ impl Badges {
             servers: Vec::new(),
             role: None,
             entries: Vec::new(),
+            policy: terms.policy,
+            own: terms.own.to_owned(),
             tools: given.tools.clone(),
             stays: false,
             directory,
         };
         match terms.files {
-            Files::Shared => lent.role = Some(given.system.clone()),
+            Files::Shared => lent.role = Some(system(given, terms.own)),
             Files::Own => {
-                let system = lent.file("system.md", &given.system)?;
+                let system = lent.file("system.md", &system(given, terms.own))?;
                 lent.env.push((SYSTEM.into(), system.into()));
             }
         }
-        let policy = given.tools.policy();
+        let policy = given.tools.policy_for(&|name| lent.named(name).to_owned());
         if terms.policy && !policy.is_empty() {
             let mut arg = OsString::from("--policy=");
             arg.push(lent.file(POLICY, &policy)?);
@@ -203,9 +213,9 @@ impl Badges {
             if terms.settings && terms.files == Files::Shared {
                 // Others read these settings: they name a variable, which only this process has.
                 lent.env.push((BADGE.into(), badge.expose().into()));
-                lent.servers.push(own(place, &format!("${{{BADGE}}}")));
+                lent.servers.push(own(place, terms.own, &format!("${{{BADGE}}}")));
             } else {
-                lent.servers.push(own(place, badge.expose()));
+                lent.servers.push(own(place, terms.own, badge.expose()));
             }
         }
         let servers = given.servers.iter().filter(|(name, _)| given.tools.has(&format!("@{name}")));
@@ -223,6 +233,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Lent {
+    /// What a server is called that the profile calls so.
+    fn named<'n>(&'n self, name: &'n str) -> &'n str {
+        if name == OWN_SERVER { &self.own } else { name }
+    }
+
     fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.directory.join(name);
         let mut file =
@@ -231,10 +246,13 @@ impl Lent {
         Ok(path)
     }
 
-    /// For a process that takes servers from its settings only: a home of its own, which is the user's by links.
+    /// For a process that takes servers from its settings only: a home of its own, which is the user's by links. Where there
+    /// can be no policy, ours is trusted.
     pub fn at_home(&mut self, users: &Path) -> io::Result<()> {
         if !self.servers.is_empty() {
-            let env = apart::home(users, &self.directory.join("home"), &self.servers)?;
+            let trusted: &[&str] = if self.policy { &[] } else { &[OWN_SERVER] };
+            let at = self.directory.join("home");
+            let env = apart::home(users, &at, &self.servers, trusted)?;
             self.env.extend(env.into_iter().map(|(name, value)| (name.into(), value)));
         }
         Ok(())
@@ -246,11 +264,10 @@ impl Lent {
         &mut self,
         cli: &Cli,
         env: &[(OsString, OsString)],
-        policy: bool,
     ) -> Result<(), Failure> {
         let scratch = self.directory.join("scratch");
         for server in std::mem::take(&mut self.servers) {
-            let trusted = !policy && server.name() == OWN_SERVER;
+            let trusted = !self.policy && server.name() == OWN_SERVER;
             let entry = shared::add(cli, &server, trusted, &scratch, env).await?;
             self.entries.push((server.name().to_owned(), entry));
         }
@@ -264,7 +281,7 @@ impl Lent {
         if self.args.is_empty() {
             return Ok(());
         }
-        let policy = self.tools.policy_for(&|name| loan.called(name).to_owned());
+        let policy = self.tools.policy_for(&|name| loan.called(self.named(name)).to_owned());
         fs::write(self.directory.join(POLICY), policy)
     }
 
@@ -311,17 +328,28 @@ pub fn tell(returned: &Returned) {
     }
 }
 
-fn own(place: &Lending, badge: &str) -> McpServer {
+/// What an agent is told, and what our server is called where that is not its name.
+fn system(given: &Given, own: &str) -> String {
+    if own == OWN_SERVER {
+        return given.system.clone();
+    }
+    format!(
+        "{}\n\nThe MCP server `{OWN_SERVER}` is called `{own}` here.\n",
+        given.system.trim_end()
+    )
+}
+
+fn own(place: &Lending, name: &str, badge: &str) -> McpServer {
     let variable = |name: &str, value: String| Variable { name: name.into(), value };
     match &place.url {
         Some(url) => McpServer::Remote {
             transport: Transport::Http,
-            name: OWN_SERVER.into(),
+            name: name.into(),
             url: url.clone(),
             headers: vec![variable("Authorization", format!("Bearer {badge}"))],
         },
         None => McpServer::Stdio {
-            name: OWN_SERVER.into(),
+            name: name.into(),
             command: place.program.clone(),
             args: vec!["mcp".into()],
             env: vec![

@@ -202,15 +202,26 @@ impl Teams {
             self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
                 .await?;
         }
-        if state.is_final()
-            && !job.inner.keep
-            && let Some(worker) = &job.worker
-        {
+        let worker = job.worker.as_ref().filter(|_| state.is_final());
+        if let Some(worker) = worker {
+            self.withdraw(worker, prompt_id(job)).await?;
+        }
+        if let Some(worker) = worker.filter(|_| !job.inner.keep) {
             let stays = self.summary(worker).is_none_or(|it| it.status == SessionStatus::Exited);
             if !stays {
                 let id = format!("stop-{}", job.id);
                 self.command(worker, id, pollux(), Command::Stop).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Takes back a prompt that lies in the queue of a session: what became of it was told otherwise.
+    pub(super) async fn withdraw(&self, session: &str, queued: String) -> anyhow::Result<()> {
+        let lies = |summary: &Arc<Summary>| summary.queue.iter().any(|one| one.id == queued);
+        if self.summary(session).as_ref().is_some_and(lies) {
+            let id = format!("withdraw-{queued}");
+            drop(self.command(session, id, pollux(), Command::Cancel { queued }).await?);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::api::team::Job;
 use crate::team::job::State as JobState;
 use crate::team::post::{Fate, Letter, Next, Receiver, State, fate, next};
 use crate::trouble::Trouble;
-use pollux_agent::session::Command;
+use pollux_agent::session::{Command, Queued};
 use std::fmt::Write;
 
 /// The longest letter.
@@ -194,7 +194,7 @@ impl Teams {
             self.hub().log().read(move |connection| rows::has_command(connection, no, &id)).await?;
         let summary = self.summary(session);
         let lies = summary.is_some_and(|summary| {
-            let own = |queued: &pollux_agent::session::Queued| queued.id == command;
+            let own = |queued: &Queued| queued.id == command;
             summary.queue.iter().any(own) || summary.sending.as_ref().is_some_and(own)
         });
         match fate(receiver, taken, lies) {
@@ -205,6 +205,7 @@ impl Teams {
             Fate::Lost => {
                 self.bury(letter, State::Claimed, "its receiver is gone, and had not read it")
                     .await?;
+                self.withdraw(session, command).await?;
             }
             Fate::Asleep => {
                 self.wake(session).await?;

@@ -164,15 +164,16 @@ impl Teams {
             return Err(Trouble::refused("wrong_name", message).hint(hint).into());
         }
         if schedule.prompt.trim().is_empty() {
-            return Err(Trouble::refused("no_message", "there is nothing to be done").into());
+            let trouble = Trouble::refused("no_message", "there is nothing to be done");
+            return Err(trouble.hint("say what the agent shall do").into());
         }
         let profile = self.store().find(&schedule.profile)?;
         // Said now, and not in the middle of the night.
         is_task(schedule.driver.or(profile.driver).unwrap_or_default(), &schedule.prompt)?;
         let never = |why: &str| {
             let message = format!("`{}` is no time: {why}", schedule.cron);
-            Trouble::refused("wrong_time", message)
-                .hint("five fields: minute, hour, day, month, weekday; such as `0 9 * * MON-FRI`")
+            let hint = "five fields: minute, hour, day, month, weekday, such as `0 9 * * MON-FRI`; a sixth in front counts seconds";
+            Trouble::refused("wrong_time", message).hint(hint)
         };
         let at =
             next(&schedule.cron, self.now(), &TimeZone::system()).map_err(|why| never(&why))?;

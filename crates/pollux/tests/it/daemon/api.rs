@@ -148,6 +148,46 @@ async fn a_session_that_is_gone_on_with_while_others_look_at_it_has_one_agent() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_whose_agent_died_before_its_turn_began_is_told_and_runs_once_when_gone_on_with() {
+    let (hand, house, id) = house().await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    let doubted = |text: &str| Order::Prompt { text: text.into(), images: Vec::new(), doubt: true };
+    let prompt = json!({ "type": "prompt", "text": "one" });
+    assert_eq!(house.command(&id, "c1", prompt).await.0, 200);
+    super::house::wait_until("it is handed over", || hand.told().len() == 1).await;
+    hand.dies(&id);
+    let gone = || feed.summary().status == SessionStatus::Exited;
+    super::house::wait_until("its end", gone).await;
+    let waits = json!([{ "id": "c1", "text": "one", "by": "owner", "doubt": true }]);
+    let summary = house.get(&format!("/api/v1/sessions/{id}")).await;
+    assert_eq!((&summary["queue"], &summary["held"]), (&waits, &json!(true)));
+    let page = house.get(&format!("/api/v1/sessions/{id}/events")).await;
+    let told = page["events"].as_array().unwrap().last().unwrap()["event"].clone();
+    assert!(told["text"].as_str().unwrap().contains("had not begun with a prompt"), "{told}");
+    // Gone on with, and nobody says that it shall run: it waits still.
+    let mut resume = json!({ "cwd": house.directory.path(), "resume": id });
+    assert_eq!(house.post("/api/v1/sessions", resume.clone()).await.0, 201);
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    let is_idle = || feed.summary().status == SessionStatus::Idle;
+    super::house::wait_until("it is idle", is_idle).await;
+    assert_eq!((hand.told().len(), feed.summary().queue.len()), (1, 1));
+    hand.dies(&id);
+    super::house::wait_until("its end", gone).await;
+    // Gone on with by somebody who says something: first what was there first.
+    resume["prompt"] = json!("two");
+    assert_eq!(house.post("/api/v1/sessions", resume).await.0, 201);
+    super::house::wait_until("it is handed over again", || hand.told().len() == 2).await;
+    hand.say(&id, EventKind::TurnStarted { prompt: "one".into() }).await;
+    hand.say(&id, turn_ended()).await;
+    super::house::wait_until("the next one", || hand.told().len() == 3).await;
+    assert_eq!(hand.told(), [Order::prompt("one"), doubted("one"), Order::prompt("two")]);
+    hand.say(&id, turn_ended()).await;
+    super::house::wait_until("it is idle", is_idle).await;
+    assert!(feed.summary().queue.is_empty());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_is_gone_on_with_has_the_model_that_is_asked_for_now() {
     let (hand, house, id) = house().await;
     let feed = house.api.hub.feed(&id).unwrap().1;

@@ -58,6 +58,11 @@ impl Stagehand {
         self.says.lock().unwrap().contains_key(session)
     }
 
+    /// The agent of a session dies without a word.
+    pub(crate) fn dies(&self, session: &str) {
+        self.says.lock().unwrap().remove(session);
+    }
+
     pub(crate) async fn say(&self, session: &str, kind: EventKind<'static>) {
         let says = self.says.lock().unwrap().get(session).cloned().unwrap();
         says.send(Event::new(Source::Acp, kind)).await.unwrap();

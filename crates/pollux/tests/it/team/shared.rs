@@ -76,6 +76,17 @@ async fn a_headless_agent_of_the_oldest_version_that_is_told_by_shared_files_fol
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_over_acp_of_the_oldest_version_that_is_told_by_shared_files_follows_its_profile()
+{
+    follows_its_profile(&Cli::versions()[0], "acp").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_over_acp_that_is_told_by_shared_files_follows_its_profile() {
+    follows_its_profile(NEWEST, "acp").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_agents_that_start_in_one_directory_at_once_are_each_told_what_they_are() {
     let mut team = Team::on(NEWEST, SCRIPT).await;
     lay_out(&team.stage);

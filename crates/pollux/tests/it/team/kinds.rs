@@ -1,4 +1,5 @@
-//! Workers on the other drivers: in a terminal, where a person can watch, and headless.
+//! The four kinds of work (handoff, assign, messages, a supervisor) in every pinned version, over ACP and in terminals, where a
+//! person can watch; and headless.
 
 use super::house::{NEWEST, Team};
 use super::work::EXACT;
@@ -112,6 +113,21 @@ async fn four_kinds(version: &str, driver: &str) {
     assert_eq!(once.count(), 1, "{version}: {said:?}");
     is_gone(&team, &agent).await;
     team.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_four_kinds_of_work_pass_over_acp_in_the_oldest_version() {
+    four_kinds(&Cli::versions()[0], "acp").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_four_kinds_of_work_pass_over_acp_in_the_middle_version() {
+    four_kinds(&Cli::versions()[1], "acp").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_four_kinds_of_work_pass_over_acp_in_the_newest_version() {
+    four_kinds(NEWEST, "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
