@@ -6,12 +6,13 @@ use super::entry::Entry;
 use super::history::Item;
 use super::replay::Replay;
 use super::seen::hash;
-use super::short::{MARK, Short};
+use super::short::{MARK, Short, Spare};
 use super::translate::{string, time, usage};
 use super::whole::{Format, text};
 use super::wire::{Call, FunctionCall, Glance, Json, Row, Thought};
 use crate::gemini::tools;
 use crate::model::{Role, Usage};
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashSet};
@@ -105,12 +106,19 @@ impl Digest {
 
 /// Takes the sums of a session file that is in memory.
 pub fn digest(text: &str) -> Digest {
-    if let Some(short) = Short::of(text) {
+    digest_with(text, &mut Spare::default())
+}
+
+/// The same for one file of many: what one needed in memory serves the next.
+pub(super) fn digest_with(text: &str, spare: &mut Spare) -> Digest {
+    if let Some(short) = Short::of(text, spare) {
         let mut replay = Replay::default();
-        replay.skim(short.text(), &mut |row, _| Brief::of_short(row, &short));
+        let format = replay.skim(short.text(), &mut |row, _| Brief::of_short(row, &short));
         // What was skipped is told with its place, which is another one in the short text.
-        if replay.diagnostics.is_empty() {
-            return sum(&replay, Format::of(short.text()));
+        let digest = replay.diagnostics.is_empty().then(|| sum(&replay, format));
+        *spare = short.spare();
+        if let Some(digest) = digest {
+            return digest;
         }
     }
     digest_whole(text)
@@ -119,8 +127,8 @@ pub fn digest(text: &str) -> Digest {
 /// The same, with every text read: what [`digest`] must agree with.
 pub(super) fn digest_whole(text: &str) -> Digest {
     let mut replay = Replay::default();
-    replay.skim(text, &mut |row, _| Brief::new(row));
-    sum(&replay, Format::of(text))
+    let format = replay.skim(text, &mut |row, _| Brief::new(row));
+    sum(&replay, format)
 }
 
 /// Takes the sums of a session file of the new format while reading it, holding one line at a time.
@@ -207,9 +215,13 @@ impl Brief {
     /// The same out of a text from which long strings are missing. What a person wrote is the only one that is needed.
     fn of_short<'a>(row: Row<'a, Glance<'a>>, short: &'a Short<'_>) -> Self {
         let entry = Entry::new(row, "");
-        let is_marked = |content: Json<'a>| content.is_some_and(|raw| raw.get().contains(MARK));
-        let is_needed = entry.role() == Role::User && entry.content.words().contains(MARK)
-            || is_marked(entry.row.display_content);
+        let is_marked = |json: Json<'a>| {
+            json.is_some_and(|raw| memmem::find(raw.get().as_bytes(), MARK.as_bytes()).is_some())
+        };
+        let is_needed = is_marked(entry.row.display_content)
+            || entry.role() == Role::User
+                && is_marked(entry.row.content)
+                && entry.content.words().contains(MARK);
         if !is_needed {
             return Self::of(&entry);
         }
@@ -231,7 +243,7 @@ impl Brief {
         let row = &entry.row;
         Self {
             role: entry.role(),
-            is_substance: entry.is_substance(),
+            is_substance: entry.is_substance(words.is_some()),
             is_silent: entry.content.is_silent(),
             thinks: thinks(&row.thoughts.items),
             model: string(row.model).map(std::borrow::Cow::into_owned),
@@ -246,10 +258,15 @@ impl Brief {
 }
 
 fn thinks(thoughts: &[Thought<'_>]) -> Option<bool> {
-    let says = |thought: &Thought<'_>| {
-        thought.read && !super::translate::thought_of(thought).trim().is_empty()
+    let says = |thought: &Thought<'_>| match (string(thought.subject), string(thought.description))
+    {
+        // With a colon between them, at least.
+        (Some(subject), Some(_)) if !subject.is_empty() => true,
+        (subject, description) => {
+            description.or(subject).is_some_and(|says| !says.trim().is_empty())
+        }
     };
-    (!thoughts.is_empty()).then(|| thoughts.iter().any(says))
+    (!thoughts.is_empty()).then(|| thoughts.iter().any(|thought| thought.read && says(thought)))
 }
 
 fn listed<'a>(entry: &Entry<'a, Glance<'a>>) -> Vec<Called> {
@@ -334,7 +351,7 @@ impl Item for Brief {
 fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
     let mut ever: Vec<(&str, &Brief)> = replay.history.iter().collect();
     ever.extend(replay.lost.iter().map(|(id, brief)| (id.as_str(), brief)));
-    ever.sort_by_key(|(id, _)| replay.first_seen.get(*id));
+    ever.sort_by_cached_key(|(id, _)| replay.first_seen.get(*id));
     let standing = || replay.history.iter().map(|(_, brief)| brief);
     let all = || ever.iter().map(|(_, brief)| *brief);
     let substance = standing().any(|brief| brief.is_substance);
@@ -370,16 +387,17 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
 /// As many as [`Transcript::messages`](super::Transcript::messages) gives.
 fn standing_messages(replay: &Replay<Brief>) -> u64 {
     let briefs = || replay.history.iter().map(|(_, brief)| brief);
-    let known: HashSet<u64> = briefs()
+    let mut known: Vec<u64> = briefs()
         .flat_map(|brief| brief.calls().map(|call| call.id))
         .filter(|id| *id != 0)
         .collect();
+    known.sort_unstable();
     let folded = |brief: &&Brief| {
         brief.is_silent
             && brief.thinks != Some(true)
             && brief.calls().next().is_none()
             && !brief.responses.is_empty()
-            && brief.responses.iter().all(|id| known.contains(id))
+            && brief.responses.iter().all(|id| known.binary_search(id).is_ok())
     };
     briefs().filter(|brief| !folded(brief)).count() as u64
 }

@@ -194,9 +194,11 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
 
     /// True where it says or does something: a person's words or files, an answer, a call. What the CLI's own start-up
     /// leaves behind is not that.
-    pub(super) fn is_substance(&self) -> bool {
+    ///
+    /// `has_words` tells whether a person's words are in it ([`Entry::persons_words`]): who asks has them already.
+    pub(super) fn is_substance(&self, has_words: bool) -> bool {
         match self.role() {
-            Role::User => self.persons_words().is_some() || self.content.has_attachment(),
+            Role::User => has_words || self.content.has_attachment(),
             Role::Assistant => true,
             Role::System => false,
         }

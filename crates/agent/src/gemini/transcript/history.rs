@@ -18,6 +18,9 @@ pub(super) trait Item {
 /// not cost the square of a long session.
 const LOOK_AHEAD: usize = 64;
 
+/// How many messages are given room at once: more than most sessions have, and little enough to cost nothing.
+pub(super) const USUAL: usize = 28;
+
 /// Messages by id, in the order in which their ids came.
 #[derive(Debug, Clone)]
 pub(super) struct History<T> {
@@ -27,7 +30,7 @@ pub(super) struct History<T> {
 
 impl<T> Default for History<T> {
     fn default() -> Self {
-        Self { list: Vec::new(), index: HashMap::new() }
+        Self { list: Vec::with_capacity(USUAL), index: HashMap::with_capacity(USUAL) }
     }
 }
 
@@ -49,14 +52,14 @@ impl<T: Item> History<T> {
 
     /// Adds a message, or replaces the one with the same id where it stands. True where there was one.
     pub(super) fn upsert(&mut self, id: String, mut item: T) -> bool {
-        if let Some((_, earlier)) = self.index.get(&id).and_then(|at| self.list.get_mut(*at)) {
-            item.carry(earlier);
-            *earlier = item;
-            return true;
-        }
-        self.index.insert(id.clone(), self.list.len());
-        self.list.push((id, item));
-        false
+        let at = *self.index.entry(id.clone()).or_insert(self.list.len());
+        let Some((_, earlier)) = self.list.get_mut(at) else {
+            self.list.push((id, item));
+            return false;
+        };
+        item.carry(earlier);
+        *earlier = item;
+        true
     }
 
     /// Drops a message and all that came after it, or everything if there is no such message. Gives what was dropped.

@@ -5,8 +5,9 @@
 
 use super::Diagnostic;
 use super::document::{self, Field};
-use super::history::{History, Item};
+use super::history::{History, Item, USUAL};
 use super::translate::{string, time};
+use super::whole::Format;
 use super::wire::{Call, Called, Json, Kind, Row};
 use crate::model::{Rewrite, Text};
 use serde::Deserialize;
@@ -80,7 +81,7 @@ impl<T> Default for Replay<T> {
             meta: Meta::default(),
             history: History::default(),
             lost: HashMap::new(),
-            first_seen: HashMap::new(),
+            first_seen: HashMap::with_capacity(USUAL),
             diagnostics: Vec::new(),
             unnamed: 0,
         }
@@ -112,16 +113,17 @@ impl<T: Item> Replay<T> {
         &mut self,
         text: &'a str,
         keep: &mut impl Keep<'a, C, T>,
-    ) {
-        if document::is_document(text) {
-            self.document(text, |replay, row: Row<'a, C>, position| {
+    ) -> Format {
+        let format = Format::of(text);
+        match format {
+            Format::Json => self.document(text, |replay, row: Row<'a, C>, position| {
                 if let Some((id, item)) = replay.checked(row, "", position, keep) {
                     replay.upsert(id, item);
                 }
-            });
-        } else {
-            self.lines(text, keep);
+            }),
+            Format::Jsonl => self.lines(text, keep),
         }
+        format
     }
 
     fn lines<'a, C: Called<'a>>(&mut self, text: &'a str, keep: &mut impl Keep<'a, C, T>) {
@@ -333,9 +335,8 @@ impl<T: Item> Replay<T> {
             self.unnamed += 1;
             format!("#{}", self.unnamed)
         });
-        if !self.first_seen.contains_key(&id) {
-            self.first_seen.insert(id.clone(), self.first_seen.len());
-        }
+        let order = self.first_seen.len();
+        self.first_seen.entry(id.clone()).or_insert(order);
         Some((id, keep(row, json)))
     }
 }

@@ -6,7 +6,7 @@
 //! cannot be promised, there is no short text, and the file is read the long way.
 
 use serde_json::value::RawValue;
-use wide::u8x32;
+use wide::u8x16;
 
 /// What stands in the place of a long string. It is not blank, and neither is what it stands for.
 pub(super) const MARK: &str = "\u{fffc}";
@@ -40,6 +40,13 @@ pub(super) struct Short<'a> {
     cuts: Vec<Cut>,
 }
 
+/// The memory of a short text that is no longer needed, for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    text: String,
+    cuts: Vec<Cut>,
+}
+
 /// The end of a string that was put aside, in both texts.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
@@ -49,15 +56,23 @@ struct Cut {
 
 impl<'a> Short<'a> {
     /// The short text; none where a string does not end on its line, or holds what no string may hold.
-    pub(super) fn of(whole: &'a str) -> Option<Self> {
-        let mut reader = Reader::of(whole);
+    pub(super) fn of(whole: &'a str, spare: &mut Spare) -> Option<Self> {
+        let mut reader = Reader::of(whole, std::mem::take(spare));
         let mut is_escaped = false;
-        for start in (0..whole.len()).step_by(BLOCK) {
-            let block = Block::of(whole.as_bytes().get(start..)?, &mut is_escaped);
-            reader.take(start, &block)?;
+        let (blocks, rest) = whole.as_bytes().as_chunks();
+        for (block, start) in blocks.iter().zip((0..).step_by(BLOCK)) {
+            reader.take(start, block, &Block::of(block, &mut is_escaped))?;
         }
+        let mut last = [b' '; BLOCK];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        reader.take(whole.len() - rest.len(), &last, &Block::of(&last, &mut is_escaped))?;
         reader.short.text.push_str(whole.get(reader.copied..)?);
         reader.open.is_none().then_some(reader.short)
+    }
+
+    /// Gives its memory back.
+    pub(super) fn spare(self) -> Spare {
+        Spare { text: self.text, cuts: self.cuts }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -88,56 +103,62 @@ struct Reader<'a> {
     open: Option<usize>,
     /// True while no rare escape was in it.
     is_plain: bool,
-    /// The string before the last colon.
-    key: &'a str,
     /// How much of the whole is in the short text, or put aside.
     copied: usize,
 }
 
 impl<'a> Reader<'a> {
-    fn of(whole: &'a str) -> Self {
-        let short = Short { whole, text: String::with_capacity(whole.len() / 4), cuts: Vec::new() };
-        Self { short, open: None, is_plain: true, key: "", copied: 0 }
+    fn of(whole: &'a str, Spare { mut text, mut cuts }: Spare) -> Self {
+        text.clear();
+        cuts.clear();
+        let short = Short { whole, text, cuts };
+        Self { short, open: None, is_plain: true, copied: 0 }
     }
 
     /// Reads one block; none where it is not JSON.
-    fn take(&mut self, start: usize, block: &Block) -> Option<()> {
+    fn take(&mut self, start: usize, bytes: &[u8; BLOCK], block: &Block) -> Option<()> {
+        // Most blocks are in the midst of a long text.
+        if block.quotes | block.controls | block.escapes == 0 && self.open.is_some() {
+            return Some(());
+        }
         let inside = block.inside(self.open.is_some());
         if block.controls & inside != 0 || block.backslashes & !inside != 0 {
             return None;
         }
-        let mut rare = block.rare_escapes(self.short.whole.as_bytes().get(start..)?);
-        let mut quotes = block.quotes;
-        while quotes != 0 {
-            let before = (1 << quotes.trailing_zeros()) - 1;
-            self.is_plain &= rare & before == 0;
-            rare &= !before;
-            self.quote(start + quotes.trailing_zeros() as usize)?;
-            quotes &= quotes - 1;
+        let rare = if block.escapes == 0 { 0 } else { block.rare_escapes(bytes) };
+        if block.quotes == 0 {
+            self.is_plain &= rare == 0;
+            return Some(());
         }
-        self.is_plain &= rare == 0;
+        // A string that begins and ends within a block is not long: only its first quote and its last one matter.
+        let (first, last) = (block.quotes.trailing_zeros(), block.quotes.ilog2());
+        if let Some(begun) = self.open.take() {
+            let before = (1 << first) - 1;
+            self.is_plain &= rare & before == 0;
+            self.string(begun, start + first as usize)?;
+        }
+        if inside >> (BLOCK - 1) == 1 {
+            self.open = Some(start + last as usize + 1);
+            self.is_plain = rare >> last == 0;
+        }
         Some(())
     }
 
-    /// A quote opens a string or ends it.
-    fn quote(&mut self, at: usize) -> Option<()> {
-        let whole = self.short.whole;
-        let Some(start) = self.open.take() else {
-            (self.open, self.is_plain) = (Some(at + 1), true);
+    /// A string that has come to its end.
+    fn string(&mut self, start: usize, end: usize) -> Option<()> {
+        if end - start <= LONG || !self.is_plain {
             return Some(());
-        };
-        let string = whole.get(start..at)?;
-        if is_key(whole.as_bytes().get(at + 1..)?) {
-            self.key = string;
-        } else if string.len() > LONG
-            && self.is_plain
-            && !is_kept(self.key)
-            && says_something(string)
+        }
+        let whole = self.short.whole;
+        let before = whole.get(..start - 1)?;
+        if !is_key(whole.as_bytes().get(end + 1..)?)
+            && !is_kept(key(before))
+            && says_something(whole.get(start..end)?)
         {
             self.short.text.push_str(whole.get(self.copied..start)?);
             self.short.text.push_str(MARK);
-            self.short.cuts.push(Cut { whole: at, short: self.short.text.len() });
-            self.copied = at;
+            self.short.cuts.push(Cut { whole: end, short: self.short.text.len() });
+            self.copied = end;
         }
         Some(())
     }
@@ -157,24 +178,20 @@ struct Block {
 }
 
 impl Block {
-    /// Reads the first bytes of a text, of which the very first may be escaped.
-    fn of(text: &[u8], is_escaped: &mut bool) -> Self {
-        let bytes: [u8; BLOCK] = text.first_chunk().copied().unwrap_or_else(|| {
-            let mut last = [b' '; BLOCK];
-            last.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-            last
-        });
-        let (low, high) = bytes.split_at(BLOCK / 2);
-        let halves = [low, high].map(u8x32::from);
-        let quotes = mask(halves.map(|half| half.simd_eq(u8x32::splat(b'"'))));
-        let backslashes = mask(halves.map(|half| half.simd_eq(u8x32::splat(b'\\'))));
-        let controls = mask(halves.map(|half| half.min(u8x32::splat(0x1f)).simd_eq(half)));
+    /// Reads a block, of which the very first byte may be escaped.
+    fn of(bytes: &[u8; BLOCK], is_escaped: &mut bool) -> Self {
+        let lanes = Lanes::of(bytes);
+        let quotes = lanes.equal(b'"');
+        let backslashes = lanes.equal(b'\\');
+        let controls = lanes.controls();
         if backslashes == 0 && !*is_escaped {
             return Self { quotes, backslashes, controls, escapes: 0 };
         }
         let escaped = escaped(backslashes, is_escaped);
-        let breaks = mask(halves.map(|half| half.simd_eq(u8x32::splat(b'n'))));
-        let escapes = escaped & !(quotes | backslashes | breaks);
+        let mut escapes = escaped & !(quotes | backslashes);
+        if escapes != 0 {
+            escapes &= !lanes.equal(b'n');
+        }
         Self { quotes: quotes & !escaped, backslashes, controls, escapes }
     }
 
@@ -185,12 +202,12 @@ impl Block {
         if is_open { !sums } else { sums }
     }
 
-    /// The escapes that are not among the short ones, in a text that begins with the block.
-    fn rare_escapes(&self, text: &[u8]) -> u64 {
+    /// The escapes that are not among the short ones.
+    fn rare_escapes(&self, bytes: &[u8; BLOCK]) -> u64 {
         let (mut escapes, mut rare) = (self.escapes, 0);
         while escapes != 0 {
             let at = escapes.trailing_zeros();
-            if !text.get(at as usize).is_some_and(|byte| is_escape(*byte)) {
+            if !bytes.get(at as usize).is_some_and(|byte| is_escape(*byte)) {
                 rare |= 1 << at;
             }
             escapes &= escapes - 1;
@@ -199,9 +216,38 @@ impl Block {
     }
 }
 
-fn mask(halves: [u8x32; 2]) -> u64 {
-    let [low, high] = halves.map(|half| u64::from(half.to_bitmask()));
-    low | high << 32
+/// How many bytes every processor looks at at once.
+const LANE: usize = 16;
+
+/// The bytes of a block, a few to a lane.
+struct Lanes([u8x16; BLOCK / LANE]);
+
+impl Lanes {
+    fn of(bytes: &[u8; BLOCK]) -> Self {
+        let (lanes, _) = bytes.as_chunks::<LANE>();
+        Self(std::array::from_fn(|at| lanes.get(at).copied().unwrap_or_default().into()))
+    }
+
+    /// Where a byte stands.
+    fn equal(&self, byte: u8) -> u64 {
+        let wanted = u8x16::splat(byte);
+        mask(self.0.map(|lane| lane.simd_eq(wanted)))
+    }
+
+    /// Where control characters stand.
+    fn controls(&self) -> u64 {
+        let last = u8x16::splat(0x1f);
+        let control = |lane: u8x16| lane.min(last).simd_eq(lane);
+        // Texts have none, which the least of their bytes tells.
+        let [first, second, third, fourth] = self.0;
+        let least = first.min(second).min(third.min(fourth));
+        if control(least).to_bitmask() == 0 { 0 } else { mask(self.0.map(control)) }
+    }
+}
+
+fn mask(lanes: [u8x16; BLOCK / LANE]) -> u64 {
+    let [first, second, third, fourth] = lanes.map(|lane| u64::from(lane.to_bitmask()));
+    (first | second << LANE) | (third | fourth << LANE) << (2 * LANE)
 }
 
 /// The bytes after a backslash that is not itself escaped, and whether the next block begins with one.
@@ -238,6 +284,13 @@ fn is_key(after: &[u8]) -> bool {
     after.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
 }
 
+/// The key of a value, out of the text before it: none for one of a list. What follows a quote within a key is taken
+/// for all of it, which is none of those that are kept either, or keeps more than it must.
+fn key(before: &str) -> &str {
+    let key = before.trim_ascii_end().strip_suffix(':').map(str::trim_ascii_end);
+    key.and_then(|key| key.strip_suffix('"')?.rsplit('"').next()).unwrap_or_default()
+}
+
 /// A key with an escape in it may be any.
 fn is_kept(key: &str) -> bool {
     KEPT.contains(&key) || key.contains('\\')
@@ -246,7 +299,7 @@ fn is_kept(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::digest::{digest, digest_whole};
-    use super::{MARK, Short};
+    use super::{MARK, Short, Spare};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -377,7 +430,7 @@ mod tests {
         let long = "a \"fox\"\n".repeat(50);
         let text =
             json!({ "id": long, "content": [{ "text": long }, { "text": "short" }] }).to_string();
-        let short = Short::of(&text).unwrap();
+        let short = Short::of(&text, &mut Spare::default()).unwrap();
         let read: serde_json::Value = serde_json::from_str(short.text()).unwrap();
         assert_eq!(read["id"], *long);
         assert_eq!(read["content"], json!([{ "text": MARK }, { "text": "short" }]));

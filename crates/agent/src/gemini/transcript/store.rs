@@ -5,6 +5,7 @@ use super::index::Index;
 pub use super::projects::{Projects, hash as project_hash};
 use super::scan::scan;
 pub use super::scan::{File, Problem};
+use super::short::Spare;
 use super::whole::{Format, text};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -82,11 +83,12 @@ pub fn list(
     // As text: to take paths apart for each comparison costs more than all else when nothing has changed.
     files.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     let mut digested = Vec::with_capacity(files.len());
-    for (file, digest) in files.iter().zip(digests(&files, index, progress)) {
+    let digests = digests(&files, index, progress);
+    for (file, digest) in files.into_iter().zip(digests) {
         match digest {
-            Ok(digest) => digested.push((file.clone(), digest)),
+            Ok(digest) => digested.push((file, digest)),
             Err(error) => problems.push(Problem {
-                path: file.path.clone(),
+                path: file.path,
                 diagnostic: super::Diagnostic::whole(format!("the file was skipped: {error}")),
             }),
         }
@@ -182,12 +184,12 @@ fn read_all(
     let shares: Vec<&[&File]> = files.chunks(SHARE).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut buffer = Vec::new();
+        let mut room = Room::default();
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(share) = shares.get(at) else { return done };
-            let digests = share.iter().map(|file| read(file, &mut buffer).map(Box::new));
+            let digests = share.iter().map(|file| read(file, &mut room).map(Box::new));
             done.push((at, digests.collect::<Vec<_>>()));
             progress((at * SHARE + share.len()).min(files.len()), files.len());
         }
@@ -207,12 +209,20 @@ fn read_all(
     done.into_iter().flat_map(|(_, digests)| digests).collect()
 }
 
+/// What a thread needs in memory to read a file, and needs again for the next.
+#[derive(Default)]
+struct Room {
+    buffer: Vec<u8>,
+    spare: Spare,
+}
+
 /// The digest of one file. Memory is bounded by its largest message, whatever its size.
-fn read(file: &File, buffer: &mut Vec<u8>) -> io::Result<Digest> {
+fn read(file: &File, Room { buffer, spare }: &mut Room) -> io::Result<Digest> {
     let mut open = fs::File::open(&file.path)?;
     if file.size <= AT_ONCE {
         let length = fill(&mut open, file.size, buffer)?;
-        return Ok(digest::digest(&text(buffer.get(..length).unwrap_or_default())));
+        let bytes = buffer.get(..length).unwrap_or_default();
+        return Ok(digest::digest_with(&text(bytes), spare));
     }
     buffer.clear();
     open.by_ref().take(GLANCE).read_to_end(buffer)?;

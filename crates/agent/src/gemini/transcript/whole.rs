@@ -83,7 +83,7 @@ impl<'a> Transcript<'a> {
 ///
 /// The common case comes first: telling that all is well is several times faster than looking for what is not.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
     }
