@@ -47,6 +47,17 @@ impl Cli {
         Ok(all)
     }
 
+    /// For scenarios, of which there are many: the newest of them, and one of the older in turns, so that each version meets
+    /// about half. Whatever was asked for by name is not shortened: `cargo xtask matrix` runs every scenario on every version.
+    pub fn in_turns(scenario: &str) -> anyhow::Result<Vec<Self>> {
+        let mut all = Self::all()?;
+        if place::only_versions().is_empty() && place::added_versions().is_empty() {
+            let turn = scenario.bytes().map(usize::from).sum::<usize>() % 2;
+            all.retain(|cli| cli.version != PINNED[turn]);
+        }
+        Ok(all)
+    }
+
     /// All of them, installed if need be.
     ///
     /// Outside CI a machine without npm gives an empty list and a loud line: its other tests still count.
