@@ -332,6 +332,10 @@ describe("for everybody", () => {
       if (path === "/#/s/s1") await page.getByRole("option").first().waitFor();
       expect.soft(await faultsOf(page), path).toEqual([]);
     }
+    // From the door one comes to a page that has put off no question yet.
+    await page.goto(`${address}/#/s/s2`);
+    await answerable(page).waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
     for (const [path, ways, text] of SHEETS) {
       await page.goto(`${address}${path}`);
       for (const way of ways) await page.getByRole("button", { name: way }).first().click();
