@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Call } from "../src/api/types";
-import { launch, PHONE, shot } from "./browser";
+import { ELSEWHERE, launch, PHONE, shot } from "./browser";
 import { scene } from "./scene";
 import { type Stage, stage, until } from "./stage";
 
@@ -179,6 +179,30 @@ describe("a device that is called", () => {
     await page.getByRole("button", { name: "Turn on" }).waitFor();
     expect(player.heard).toContainEqual(expect.objectContaining({ type: "visible", visible: true }));
   });
+});
+
+test("an address that the browser does not trust says that nobody is called there, at the door and in the settings", async () => {
+  it = await stage(browser, scene);
+  const { page, player, address } = it;
+  const there = address.replace("localhost", ELSEWHERE);
+  player.refuses = true;
+  await page.goto(`${there}/#pair=AB12-CD34`);
+  await page.getByText("No notifications here.").waitFor();
+  await page.getByText("This page came without TLS").waitFor();
+  await shot(page, "phone-light-pair-untrusted");
+  player.refuses = false;
+  await page.getByRole("button", { name: "Pair this device" }).click();
+  await page.getByText("You are in").waitFor();
+  await page.getByText("No notifications here.").waitFor();
+  await page.getByRole("button", { name: "Go to the sessions" }).click();
+  await page.goto(`${there}/#/settings`);
+  await page.getByText("Off. This page came without TLS").waitFor();
+  expect(await page.getByRole("button", { name: "Turn on" }).count()).toBe(0);
+  // Where it is trusted, nothing of it is said.
+  await page.goto(`${address}/#/pair`);
+  await page.getByText("Let this device in.").waitFor();
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  expect(await page.getByText("No notifications here.").count()).toBe(0);
 });
 
 describe("a shared session", () => {

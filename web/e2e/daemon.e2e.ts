@@ -312,7 +312,31 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByLabel("Type into the terminal").press("Enter");
     await page.locator(".xterm-rows").getByText("I remember: we made a file.").waitFor();
     await shot(page, "real-screen");
+  });
+
+  test("a window that is asked to fit the phone does, takes keys, and is the desk's again when the phone leaves", async () => {
+    const rows = page.locator(".xterm-rows");
+    const desk = await house.windows();
+    expect(desk).toHaveLength(1);
+    await page.getByRole("button", { name: "Make the window fit this screen" }).click();
+    await page.getByRole("button", { name: "Give the window its size back" }).waitFor();
+    const columns = async () => Number.parseInt((await house.windows())[0] ?? "", 10);
+    await until("the window fits", async () => (await columns()) < 70, 20_000);
+    // What was said stands there anew, in lines that are as long as the phone is wide.
+    await rows.getByText("I remember: we made a file.").last().waitFor();
+    await shot(page, "real-screen-fitted");
+    await page.getByLabel("Type into the terminal").fill("/stats");
+    await page.getByLabel("Type into the terminal").press("Enter");
+    await rows.getByText("Session Stats").waitFor();
+    for (const key of ["Up", "Esc", "Esc"])
+      await page.getByRole("button", { name: key, exact: true }).click();
+    await shot(page, "real-screen-keys");
     await page.getByRole("tab", { name: "Talk" }).click();
+    await until(
+      "the desk has its size back",
+      async () => String(await house.windows()) === String(desk),
+      20_000,
+    );
     await talk().getByText("I remember: we made a file.").waitFor();
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("button", { name: "End this session" }).click();

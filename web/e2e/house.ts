@@ -19,6 +19,7 @@ import { promisify } from "node:util";
 import { until } from "./stage";
 
 const REPOSITORY = new URL("../..", import.meta.url).pathname;
+/** The program, and so which build of it. */
 export const PROGRAM = process.env.POLLUX_PROGRAM ?? join(REPOSITORY, "target/debug/pollux");
 const CLIS = process.env.POLLUX_GEMINI_CLI ?? join(REPOSITORY, "target/gemini-cli");
 export const GEMINI = process.env.GEMINI_CLI_PATH ?? join(CLIS, "0.61.0/node_modules/.bin/gemini");
@@ -116,24 +117,39 @@ export class House {
     return (await ran).stdout;
   }
 
-  /** Lays a session file with many messages beside those that the CLI wrote. */
-  remember(messages: number): void {
+  /** Lays a session file with many messages beside those that the CLI wrote. Several are told apart by a number. */
+  remember(messages: number, nth = 0): void {
     const own = readdirSync(this.#home, { recursive: true, encoding: "utf8" });
     const name = own.find((path) => /chats\/session-[^/]+\.jsonl$/.test(path));
     if (!name) throw new Error("the CLI has written no session yet");
     const head = JSON.parse(readFileSync(join(this.#home, name), "utf8").split("\n", 1)[0] ?? "") as object;
-    const id = "10000000-aaaa-4bbb-8ccc-000000010000";
+    const id = `${nth + 1}0000000-aaaa-4bbb-8ccc-000000010000`;
+    const many = nth === 0 ? "many" : `many in file ${nth}`;
     const began = Date.parse("2026-01-05T10:00:00Z");
     const at = (n: number) => new Date(began + n * 1000).toISOString();
     const lines = Array.from({ length: messages }, (_, n) => {
       const words =
-        n % 2 ? `Answer **${n}** with \`code\`.\n\n- one\n- two` : [{ text: `Question ${n} of many?` }];
+        n % 2 ? `Answer **${n}** with \`code\`.\n\n- one\n- two` : [{ text: `Question ${n} of ${many}?` }];
       const kind = n % 2 ? { type: "gemini", thoughts: [], model: "gemini-2.5-pro" } : { type: "user" };
       return JSON.stringify({ id: `m${n}`, timestamp: at(n), ...kind, content: words });
     });
     const first = JSON.stringify({ ...head, sessionId: id, startTime: at(0), lastUpdated: at(messages) });
     const file = join(this.#home, dirname(name), `session-2026-01-05T10-00-${id.slice(0, 8)}.jsonl`);
     writeFileSync(file, `${[first, ...lines].join("\n")}\n`);
+  }
+
+  /** The sizes of the windows at the desk: columns and rows of each. */
+  async windows(): Promise<string[]> {
+    const sizes = ["list-windows", "-a", "-F", "#{window_width}x#{window_height}"];
+    const told = this.#sockets().map((socket) => promisify(execFile)("tmux", ["-S", socket, ...sizes]));
+    const all = await Promise.all(told.map((one) => one.catch(() => ({ stdout: "" }))));
+    return all.flatMap(({ stdout }) => stdout.split("\n").filter(Boolean));
+  }
+
+  #sockets(): string[] {
+    const all = readdirSync(this.#home, { recursive: true, encoding: "utf8" });
+    const places = all.filter((path) => /tmux/.test(path)).map((path) => join(this.#home, path));
+    return places.filter((path) => lstatSync(path).isSocket());
   }
 
   has(name: string): boolean {
@@ -145,10 +161,8 @@ export class House {
     await this.kill();
     this.#rehearsal.kill("SIGTERM");
     // Agents in terminals outlive the daemon; not this one.
-    for (const path of readdirSync(this.#home, { recursive: true, encoding: "utf8" })) {
-      if (!/tmux/.test(path) || !lstatSync(join(this.#home, path)).isSocket()) continue;
-      await promisify(execFile)("tmux", ["-S", join(this.#home, path), "kill-server"]).catch(() => undefined);
-    }
+    for (const socket of this.#sockets())
+      await promisify(execFile)("tmux", ["-S", socket, "kill-server"]).catch(() => undefined);
     rmSync(this.#home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { answerable, DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
-import { type Stage, stage } from "./stage";
+import { type Stage, stage, until } from "./stage";
 
 let browser: Browser;
 let it: Stage | undefined;
@@ -74,6 +74,59 @@ function hostile(player: Player): void {
   );
 }
 
+const MEGABYTE = 1 << 20;
+const row = (cells: number) => `|${" cell |".repeat(cells)}\n`;
+
+const points = (count: number) => Array.from({ length: count }, (_, n) => `${n}. point **${n}**`).join("\n");
+const levels = (count: number) =>
+  Array.from({ length: count }, (_, n) => `${"  ".repeat(n)}- level ${n}`).join("\n");
+
+/** Each would take long to lay out, to highlight or to walk through; some are as large as what is laid out may be. */
+const LARGE: readonly string[] = [
+  `${row(4)}|${"---|".repeat(4)}\n${row(4).repeat(900)}`,
+  points(900),
+  levels(29),
+  "[x](https://example.org) ".repeat(1_900),
+  `${row(8)}|${"---|".repeat(8)}\n${row(8).repeat(3_000)}`,
+  `${row(900)}|${"---|".repeat(900)}\n${row(900).repeat(25)}`,
+  levels(300),
+  points(4_000),
+  "x".repeat(190_000),
+  "word ".repeat(51_000),
+  `\`\`\`ts\n${"const price = cart.items[0]?.price ?? (tax + 1) * 3; // round\n".repeat(3_000)}\`\`\``,
+  `\`\`\`json\n[${'{"price":1.05,"name":"x"},'.repeat(7_000)}0]\n\`\`\``,
+  "**_`".repeat(15_000),
+];
+
+function large(player: Player): void {
+  const line = "x".repeat(MEGABYTE);
+  const call = message("assistant", [
+    { type: "tool_use", id: "x1", name: "Bash", input: { command: "cat one-line.json" } },
+    {
+      type: "tool_result",
+      tool_use_id: "x1",
+      content: line.slice(0, 4096),
+      is_error: false,
+      status: "success",
+    },
+    {
+      type: "tool_use",
+      id: "x2",
+      name: "Write",
+      input: { file_path: "/home/ada/shop/cart\u202ets.exe", content: "x" },
+    },
+    { type: "tool_result", tool_use_id: "x2", content: line, is_error: false, status: "success" },
+  ]);
+  player.whole.set(`tools ${call.seq} /message/content/1/content`, line);
+  player.add(summary("tools", { title: "invoice\u202egnp.exe\u0007", branch: "ma\u202ein" }), [
+    { ...call, cut: [["/content/1/content", MEGABYTE]] },
+  ]);
+  for (const [n, text] of LARGE.entries())
+    player.add(summary(`s${n}`, { title: `Large ${n}` }), [
+      message("assistant", [{ type: "text", text: `case ${n}\n\n${text}` }]),
+    ]);
+}
+
 /** Everything that the transcript ever draws, from its end to its beginning. */
 async function readAll(page: Page): Promise<string[]> {
   const seen = new Set<string>();
@@ -122,6 +175,48 @@ describe("text that means no good", () => {
     await page.getByText("<img src=x onerror=window.bad=1>").first().waitFor();
   }, 120_000);
 
+  test("what is very large or very deep holds up nothing for a second", async () => {
+    it = await stage(browser, large);
+    const { page, address } = it;
+    const cdp = await it.context.newCDPSession(page);
+    // What the page itself works, and not what others on this machine do meanwhile.
+    await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+    const worked = async () => {
+      const { metrics } = await cdp.send("Performance.getMetrics");
+      return Math.round((metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0) * 1000);
+    };
+    await page.goto(address);
+    await page.getByText("invoice gnp.exe").first().waitFor();
+    const held: Record<string, number> = {};
+    let before = await worked();
+    const note = async (what: string) => {
+      const now = await worked();
+      held[what] = now - before;
+      before = now;
+    };
+    for (const n of LARGE.keys()) {
+      await page.goto(`${address}/#/s/s${n}`);
+      await page
+        .getByText(`case ${n}`, { exact: true })
+        .or(page.getByText(`case ${n}\n`))
+        .first()
+        .waitFor();
+      await note(`case ${n}`);
+    }
+    await page.goto(`${address}/#/s/tools`);
+    await page.locator(".card", { hasText: "cart⟨U+202E⟩ts.exe" }).waitFor();
+    await page.locator(".card", { hasText: "cat one-line.json" }).click();
+    const shown = page.locator(".tool-output .output");
+    await shown.waitFor();
+    await note("a long output's end");
+    await page.getByRole("button", { name: /Show all of it/ }).click();
+    const length = () => shown.evaluate((output) => output.textContent?.length);
+    await until("all of it is there", async () => (await length()) === MEGABYTE);
+    await note("all of a long output");
+    await page.getByRole("button", { name: "Close" }).click();
+    expect(Math.max(...Object.values(held)), JSON.stringify(held)).toBeLessThan(1000);
+  }, 120_000);
+
   test("an address that names no session shows none, and the app goes on", async () => {
     it = await stage(browser, scene);
     const { page, address } = it;
@@ -167,6 +262,19 @@ const SCREENS = [
   ["/#/pair", "Let this device in"],
 ] as const;
 
+/** What comes up over them: where, by which buttons, and words that stand there. */
+const SHEETS: readonly (readonly [string, readonly RegExp[], string])[] = [
+  ["/#/s/s2", [/^Mode /], "Does everything without asking"],
+  ["/#/s/s2", [/^Model /], "For hard thinking"],
+  ["/#/s/s2", [/^More$/], "Copy the session's id"],
+  ["/#/s/s2", [/^More$/, /^Share a link/], "For how long"],
+  ["/#/s/s2", [/^Ran npm test/], "9 passed"],
+  ["/#/team", [/^Launch an agent$/], "Splits work"],
+  ["/#/team/jobs", [/Measure the nightly build/], "docs/build.md"],
+  ["/#/team/letters", [/The rounding is found/], "asked for a review"],
+  ["/#/new", [/^Browse$/], "shop"],
+];
+
 async function at(page: Page, address: string, path: string, text: string): Promise<void> {
   await page.goto(address + path);
   await page.locator(".main, .home, .door, .shared").getByText(text).last().waitFor();
@@ -205,6 +313,8 @@ describe("for everybody", () => {
   test.each([
     ["phone light", { ...PHONE, colorScheme: "light" as const }],
     ["phone dark", { ...PHONE, colorScheme: "dark" as const }],
+    ["narrow light", { ...PHONE, viewport: { width: 320, height: 640 }, colorScheme: "light" as const }],
+    ["narrow dark", { ...PHONE, viewport: { width: 320, height: 640 }, colorScheme: "dark" as const }],
     ["desk light", { ...DESK, colorScheme: "light" as const }],
     ["desk dark", { ...DESK, colorScheme: "dark" as const }],
   ])("axe finds no serious fault: %s", async (_name, options) => {
@@ -221,6 +331,18 @@ describe("for everybody", () => {
       if (path === "/#/s/s1") await page.getByRole("textbox", { name: "Prompt" }).fill("@ca");
       if (path === "/#/s/s1") await page.getByRole("option").first().waitFor();
       expect.soft(await faultsOf(page), path).toEqual([]);
+    }
+    // From the door one comes to a page that has put off no question yet.
+    await page.goto(`${address}/#/s/s2`);
+    await answerable(page).waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    for (const [path, ways, text] of SHEETS) {
+      await page.goto(`${address}${path}`);
+      for (const way of ways) await page.getByRole("button", { name: way }).first().click();
+      await page.getByRole("dialog").getByText(text).first().waitFor();
+      expect.soft(await faultsOf(page), `${path} ${ways}`).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
     }
     await page.goto("about:blank");
     await page.goto(`${address}/#/shared/tok-en_1`);
@@ -240,6 +362,48 @@ describe("for everybody", () => {
     await page.keyboard.press("Enter");
     await page.getByText("Sent. Waiting for the agent.").waitFor();
     expect(player.heard.at(-1)).toMatchObject({ type: "command", command: { choice: "no" } });
+  });
+
+  test("by keys alone: a session is found, written to, and left again", async () => {
+    it = await stage(browser, scene, { ...DESK, reducedMotion: "reduce" });
+    const { page, player, address } = it;
+    await page.goto(address);
+    await answerable(page).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const here = () =>
+      page.evaluate(() => {
+        const at = document.activeElement;
+        return `${at?.getAttribute("aria-label") ?? ""} ${at?.textContent ?? ""}`.trim();
+      });
+    const tabTo = async (words: RegExp) => {
+      for (let n = 0; n < 60; n += 1) {
+        await page.keyboard.press("Tab");
+        if (words.test(await here())) return;
+      }
+      throw new Error(`no key leads to ${words}: it ends at ${await here()}`);
+    };
+    await tabTo(/^Search everything/);
+    await tabTo(/Explain the checkout flow/);
+    await page.keyboard.press("Enter");
+    await page.getByText("Two things to know").waitFor();
+    await tabTo(/^Prompt/);
+    await page.keyboard.type("Go on");
+    await page.keyboard.press("Enter");
+    await until("it was sent", () => player.heard.some((frame) => frame.type === "command"));
+    // A sheet takes the focus, keeps it, and gives it back to what opened it.
+    await tabTo(/^Mode /);
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "What it may do without asking" }).waitFor();
+    for (let n = 0; n < 12; n += 1) await page.keyboard.press("Tab");
+    const inside = () =>
+      page.evaluate(
+        () => document.activeElement === document.body || document.activeElement?.closest("dialog") !== null,
+      );
+    expect(await inside()).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await here()).toMatch(/^Mode /);
   });
 
   test("whoever wants no motion sees none", async () => {

@@ -57,7 +57,7 @@ const result = (
 
 export const DIFF = `--- src/cart.ts
 +++ src/cart.ts
-@@ -12,9 +12,10 @@
+@@ -12,4 +12,5 @@
  export function total(cart: Cart): Money {
 -  const net = cart.items.reduce((sum, item) => sum + round(item.price * item.count), 0);
 -  return round(net * (1 + cart.taxRate));
@@ -366,5 +366,48 @@ export function scene(player: Player): void {
       updated_at: ago(60 * 50),
     }),
     conversation(),
+  );
+}
+
+/** Nothing yet: what a newcomer sees. */
+export function moments(player: Player): void {
+  player.features = player.features.filter((feature) => feature !== "teams");
+}
+
+/** A session that wants to change a file. */
+export function edits(player: Player): void {
+  const question = {
+    id: "q2",
+    kind: "edit" as const,
+    tool: "replace",
+    tool_id: "t8",
+    text: "src/cart.ts",
+    meaning: { kind: "mutation" as const, path: "/home/ada/shop/src/cart.ts", diff: DIFF, derived: {} },
+    options: [
+      { id: "once", label: "Allow once", effect: "allow_once" as const },
+      { id: "always", label: "Allow all edits", effect: "allow_always" as const },
+      { id: "no", label: "Deny", effect: "reject_once" as const },
+    ],
+  };
+  player.add(summary("s1", { title: "Fix the rounding in the cart", status: "waiting" }), conversation());
+  player.change("s1", { questions: [{ shown: "h2", question }] });
+}
+
+/** The same session in the middle of a turn, with a prompt that waits. */
+export function streams(player: Player): void {
+  player.change("s1", { queue: [{ id: "k1", text: "And write a test for guests.", by: "Ada's phone" }] });
+  player.emit(
+    "s1",
+    { type: "turn_started", source: "acp", prompt: "Now the invoice." },
+    { type: "text_grew", source: "acp", part: "thinking", text: "**Reading the invoice**\n\nIt sums nets." },
+    {
+      type: "tool_started",
+      source: "acp",
+      id: "x1",
+      name: "run_shell_command",
+      input: { command: "npm test" },
+      meaning: { kind: "command", command: "npm test -- invoice", derived: {} },
+    },
+    { type: "text_grew", source: "acp", part: "text", text: "Half of it is there, and the rest is on its" },
   );
 }

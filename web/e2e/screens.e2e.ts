@@ -2,7 +2,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answerable, DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
 import { Player } from "./player";
-import { scene } from "./scene";
+import { edits, moments, scene, streams } from "./scene";
+import { stage } from "./stage";
 
 let browser: Browser;
 let player: Player;
@@ -44,6 +45,10 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByText("Needs you").first().waitFor();
     await shot(page, name("inbox"));
+    await page.getByRole("searchbox").fill("cart");
+    await page.locator(".snippet").first().waitFor();
+    await shot(page, name("search"));
+    await page.getByRole("searchbox").fill("");
     await page.goto(`${address}/#/s/s1`);
     await page.getByText("Two things to know").waitFor();
     // Colours come last; then nothing moves any more.
@@ -54,6 +59,10 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await page.getByText("Rounding belongs to the end").first().waitFor();
     await shot(page, name("diff"));
     await page.getByRole("button", { name: "Close" }).click();
+    await page.locator(".card", { hasText: "npm test" }).click();
+    await page.locator(".tool-output").getByText("9 passed").waitFor();
+    await shot(page, name("tool"));
+    await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("textbox", { name: "Prompt" }).fill("Look at @ca");
     await page.getByRole("option", { name: "src/cart.ts" }).waitFor();
     await shot(page, name("complete"));
@@ -62,7 +71,13 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await page.getByText("Does everything without asking").waitFor();
     await shot(page, name("mode"));
     await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: /^Model / }).click();
+    await page.getByText("For hard thinking").waitFor();
+    await shot(page, name("model"));
+    await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("button", { name: "Share a link to read it" }).waitFor();
+    await shot(page, name("more"));
     await page.getByRole("button", { name: "Share a link to read it" }).click();
     await page.getByRole("button", { name: "Make a link" }).click();
     await page.getByText("https://desk.example").waitFor();
@@ -112,5 +127,45 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await shot(page, name("shared"));
     expect(faults).toEqual([]);
     await close();
+  });
+});
+
+describe.each(["light", "dark"] as const)("moments that do not last, in %s", (scheme) => {
+  test.each([
+    ["phone", PHONE],
+    ["desk", DESK],
+  ] as const)("on a %s", async (size, options) => {
+    const it = await stage(browser, moments, { ...options, colorScheme: scheme, reducedMotion: "reduce" });
+    const { page, context } = it;
+    const name = (screen: string) => `${size}-${scheme}-${screen}`;
+    await page.goto(it.address);
+    await page.getByText("No sessions yet").waitFor();
+    await shot(page, name("empty"));
+    edits(it.player);
+    await page.getByRole("dialog", { name: "Make this change?" }).waitFor();
+    await page.getByText("Rounding belongs to the end").first().waitFor();
+    await answerable(page).waitFor();
+    await shot(page, name("edit"));
+    await page.getByRole("button", { name: "More ways to allow" }).click();
+    await shot(page, name("more-ways"));
+    await page.getByRole("button", { name: "Deny and say why" }).click();
+    await page.getByLabel("Why not").fill("Round in one place only, please.");
+    await shot(page, name("why"));
+    it.player.change("s1", { questions: [], status: "working" });
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.goto(`${it.address}/#/s/s1`);
+    await page.getByText("Two things to know").waitFor();
+    streams(it.player);
+    await page.getByText("Half of it is there").waitFor();
+    await shot(page, name("streaming"));
+    await context.setOffline(true);
+    it.player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("Then the tests, please.");
+    await page.getByRole("button", { name: "Queue" }).click();
+    await page.getByText("Goes out when we are back").waitFor();
+    await shot(page, name("offline"));
+    expect(it.faults).toEqual([]);
+    await it.end();
   });
 });

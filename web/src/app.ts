@@ -78,6 +78,7 @@ export const connection = new Connection(
     },
     id: uuid,
     visible: () => document.visibilityState === "visible",
+    online: () => navigator.onLine,
   },
   take,
   (id) => {

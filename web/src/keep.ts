@@ -31,11 +31,17 @@ export function keep(state: Store<State>): void {
   state.watch(() => {
     if (waiting) return;
     waiting = true;
-    setTimeout(write, WRITE_EVERY);
+    setTimeout(() => atRest(write), WRITE_EVERY);
   });
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "hidden") write();
   });
+}
+
+/** All of it is copied at once: while an answer streams, that waits for a moment in which nothing is drawn. */
+function atRest(run: () => void): void {
+  if ("requestIdleCallback" in window) requestIdleCallback(run, { timeout: WRITE_EVERY });
+  else run();
 }
 
 export function forget(): Promise<void> {

@@ -8,6 +8,7 @@ import { listen, route } from "./route";
 import { Shell } from "./screens/shell";
 import { dress } from "./settings";
 import { watchTeams } from "./team";
+import "./worker";
 
 dress();
 listen();
@@ -22,9 +23,4 @@ if (route.value.at !== "shared") {
   watchCalls();
   watchTeams();
   void start();
-}
-
-// Browsers have no service worker on a connection that they do not trust; the app works without.
-if ("serviceWorker" in navigator && import.meta.env.PROD) {
-  navigator.serviceWorker.register("/sw.js").catch(() => undefined);
 }

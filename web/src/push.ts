@@ -3,25 +3,33 @@
 import { api } from "./api/http";
 import { state } from "./app";
 import { go } from "./route";
+import { whyNot } from "./state/calls";
 import { open } from "./state/words";
+import { worker as registration } from "./worker";
 
-export type Calls = "unable" | "blocked" | "off" | "on";
+export type Calls = "blocked" | "off" | "on" | { unable: string };
 
-async function registration(): Promise<ServiceWorkerRegistration | undefined> {
-  return "serviceWorker" in navigator ? navigator.serviceWorker.getRegistration() : undefined;
+/** Why this device cannot be called at this address; undefined where it can. */
+export async function whyUnable(): Promise<string | undefined> {
+  return whyNot({
+    secure: window.isSecureContext,
+    worker: (await registration) !== undefined,
+    push: "PushManager" in window && "Notification" in window,
+    apple: /iPhone|iPad/.test(navigator.userAgent),
+  });
 }
 
 export async function callsNow(): Promise<Calls> {
-  const worker = await registration();
-  if (!worker || !("PushManager" in window) || !("Notification" in window)) return "unable";
+  const [worker, unable] = [await registration, await whyUnable()];
+  if (!worker || unable !== undefined) return { unable: unable ?? "This browser has no Web Push." };
   if (Notification.permission === "denied") return "blocked";
   return (await worker.pushManager.getSubscription()) ? "on" : "off";
 }
 
 /** Asks the person, then the browser, then tells the daemon. */
 export async function turnOn(): Promise<Calls> {
-  const worker = await registration();
-  if (!worker) return "unable";
+  const worker = await registration;
+  if (!worker) return callsNow();
   if ((await Notification.requestPermission()) !== "granted") return callsNow();
   const { key } = await api.pushKey();
   const subscription = await worker.pushManager.subscribe({
@@ -33,7 +41,7 @@ export async function turnOn(): Promise<Calls> {
 }
 
 export async function turnOff(): Promise<Calls> {
-  const subscription = await (await registration())?.pushManager.getSubscription();
+  const subscription = await (await registration)?.pushManager.getSubscription();
   if (subscription) {
     await api.unsubscribe(subscription.endpoint);
     await subscription.unsubscribe();
@@ -63,7 +71,7 @@ export function watchCalls(): void {
 
 async function withdraw(): Promise<void> {
   if (state.value.inStepAt === undefined) return;
-  const shown = (await (await registration())?.getNotifications().catch(() => [])) ?? [];
+  const shown = (await (await registration)?.getNotifications().catch(() => [])) ?? [];
   for (const notification of shown) {
     const kept = notification.data as Kept;
     const session = kept?.session_id ? state.value.sessions[kept.session_id] : undefined;

@@ -30,7 +30,7 @@ class Wire {
 }
 
 /** A connection with a clock that the test turns. */
-function rig() {
+function rig({ online = true } = {}) {
   let now = 0;
   let wake: (() => void) | undefined;
   const wires: Wire[] = [];
@@ -52,6 +52,7 @@ function rig() {
       },
       id: () => "c1",
       visible: () => true,
+      online: () => online,
     },
     (frame) => heard.push(frame),
     () => undefined,
@@ -97,4 +98,27 @@ test("one that is too old to be sent again is said to be unanswered, once, and n
   it.wait(2_000);
   it.last().greet();
   expect(errors(it.heard)).toHaveLength(1);
+});
+
+test.each([
+  ["no network", { online: false }],
+  ["not reached", { online: true }],
+])("a connection that broke says why: %s", (cause, world) => {
+  const it = rig(world);
+  it.last().onclose?.({ reason: "", code: 1006 });
+  expect(it.connection.link.value).toMatchObject({ phase: "offline", cause });
+});
+
+test("what a browser says of the network costs a ping, and no connection that answers it", () => {
+  const it = rig();
+  const wire = it.last();
+  const sessions: ServerFrame = { type: "sessions", sessions: [] };
+  wire.onmessage?.({ data: JSON.stringify(sessions) });
+  it.connection.tell({ type: "lost_network" });
+  expect(wire.sent.at(-1)).toEqual({ type: "ping" });
+  const beat: ServerFrame = { type: "heartbeat", at: "2026-01-05T10:00:00Z" };
+  wire.onmessage?.({ data: JSON.stringify(beat) });
+  expect(it.connection.link.value).toMatchObject({ phase: "live", troubledSince: undefined });
+  expect(it.last()).toBe(wire);
+  expect(wire.readyState).toBe(1);
 });

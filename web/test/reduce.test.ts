@@ -206,6 +206,18 @@ test("a turn that failed says why, and what to do", () => {
   expect(at(state).notes).toMatchObject([{ level: "error", hint: "wait a minute" }]);
 });
 
+test("a turn that somebody stopped ends with a word, and with no trouble", () => {
+  const error = {
+    code: "cancelled",
+    phase: "request",
+    message: "the turn was cancelled",
+    retryable: true,
+  } as const;
+  const ended: Event = { type: "turn_ended", source: "acp", stop_reason: "cancelled", error };
+  const state = play([snapshot(), events([numbered(1, ended)])]);
+  expect(at(state).notes).toMatchObject([{ kind: "turn", stop: "cancelled" }]);
+});
+
 describe("numbers", () => {
   test("an event that is missing tears the session, and nothing after it is believed", () => {
     const all = recorded("chain");

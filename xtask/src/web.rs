@@ -21,6 +21,8 @@ pub(crate) enum Part {
     Unit,
     /// Tests in a real browser, some of them with the daemon and the real Gemini CLI
     Browser,
+    /// Figures in a real browser, some of them with the daemon: a release build
+    Speed,
     /// Makes the picture of the README, `docs/pollux.png`, anew
     Picture,
 }
@@ -30,6 +32,7 @@ pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
     match part {
         Some(Part::Check) => check(),
         Some(Part::Unit) => copy()?.map_or(Ok(()), |copy| npm(&copy, "test")),
+        Some(Part::Speed) => copy()?.map_or(Ok(()), |copy| speed(&copy)),
         Some(Part::Browser) => copy()?.map_or(Ok(()), |copy| {
             build()?;
             in_browser(&copy)
@@ -87,6 +90,15 @@ fn picture(copy: &Path) -> anyhow::Result<()> {
     Cli::install(NEWEST)?;
     build()?;
     npm(copy, "run picture")
+}
+
+/// With the program that people have, whose figures are the ones that count.
+fn speed(copy: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(browser()?, "chromium was not found\n\nhint: install Debian's `chromium`");
+    Cli::install(NEWEST)?;
+    shell::run("cargo build --locked --release -p pollux")?;
+    npm(copy, "run build")?;
+    npm_with(copy, "run speed", "release/pollux")
 }
 
 fn in_browser(copy: &Path) -> anyhow::Result<()> {
@@ -179,6 +191,10 @@ fn in_place(place: &Path, words: &str) -> Vec<String> {
 }
 
 fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
+    npm_with(place, words, "debug/pollux")
+}
+
+fn npm_with(place: &Path, words: &str, program: &str) -> anyhow::Result<()> {
     let target = target();
     let at = |name: &str| target.join(name).display().to_string();
     let picture = shell::root().join("docs/pollux.png");
@@ -186,7 +202,7 @@ fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
     shell::run_words(
         &in_place(place, words),
         &[
-            ("POLLUX_PROGRAM", &at("debug/pollux")),
+            ("POLLUX_PROGRAM", &at(program)),
             ("POLLUX_WEB_SHOTS", &at("web/screenshots")),
             ("POLLUX_GEMINI_CLI", &at("gemini-cli")),
             ("POLLUX_PICTURE", &picture.display().to_string()),

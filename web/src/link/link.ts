@@ -14,6 +14,8 @@ export type World = {
   id: () => string;
   /** Whether somebody looks. */
   visible: () => boolean;
+  /** What the browser thinks of the network. It is not always right, and decides nothing: it is a cause to be told. */
+  online: () => boolean;
 };
 
 type Waiting = {
@@ -29,6 +31,8 @@ const UNANSWERED = {
   hint: "look whether it arrived before you send it once more",
 };
 export const LIST = "list";
+/** The code of a connection that broke, or never was one. */
+const NO_GOODBYE = 1006;
 
 export class Connection {
   readonly link: Store<Link>;
@@ -153,7 +157,12 @@ export class Connection {
     socket.onopen = () => this.tell({ type: "opened", generation });
     socket.onmessage = ({ data }) => this.#onMessage(String(data), generation);
     socket.onclose = ({ reason, code }) =>
-      this.tell({ type: "closed", generation, cause: reason || `connection closed (${code})` });
+      this.tell({ type: "closed", generation, cause: reason || this.#cause(code) });
+  }
+
+  #cause(code: number): string {
+    if (!this.#world.online()) return "no network";
+    return code === NO_GOODBYE ? "not reached" : `connection closed (${code})`;
   }
 
   #close(): void {

@@ -115,7 +115,7 @@ export function step(link: Link, input: Input, now: number, settings: Settings =
     case "online":
       return link.phase === "offline" ? connect(link, now, settings) : probe(link, now, settings);
     case "lost_network":
-      return link.phase === "refused" ? [link, []] : drop(link, "no network", now);
+      return onLostNetwork(link, now, settings);
     case "retry":
       return link.phase === "live" || link.phase === "connect" ? [link, []] : again(link, now, settings);
     case "wake":
@@ -198,17 +198,11 @@ function lost(link: Link, cause: string, now: number, settings: Settings): Step 
   return [next, effects];
 }
 
-/** Without a network there is nothing to try: `online` or `retry` begins anew. */
-function drop(link: Link, cause: string, now: number): Step {
-  const next: Link = {
-    ...link,
-    phase: "offline",
-    since: now,
-    troubledSince: link.troubledSince ?? now,
-    wakeAt: undefined,
-    cause,
-  };
-  return [next, [{ type: "close", generation: link.generation }]];
+/** What the browser thinks of the network says nothing of a daemon on this machine, or behind a tunnel: who is connected asks. */
+function onLostNetwork(link: Link, now: number, settings: Settings): Step {
+  const [asked, effects] = probe(link, now, settings);
+  if (effects.length === 0) return [link, []];
+  return [{ ...asked, troubledSince: link.troubledSince ?? now }, effects];
 }
 
 function refuse(link: Link, now: number): Step {

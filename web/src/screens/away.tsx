@@ -4,7 +4,7 @@ import { Moon, X } from "lucide";
 import { type Missed, missed } from "../away";
 import { hrefOf } from "../route";
 import { inWords } from "../state/digest";
-import { age, base } from "../state/words";
+import { age, base, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 
@@ -34,7 +34,7 @@ function Line({ missed: { session, told } }: { missed: Missed }) {
   return (
     <li>
       <a href={hrefOf({ at: "session", id: session.id, seq: told.from })}>
-        <b dir="auto">{session.title ?? base(session.cwd ?? "A session")}</b>
+        <b dir="auto">{titleOf(session, base(session.cwd ?? "A session"))}</b>
         <span class={told.failed ? "missed-words failed" : "missed-words"}>
           {told.failed ? `Failed: ${told.failed}` : inWords(told)}
         </span>

@@ -5,7 +5,8 @@ import { useMemo, useState } from "preact/hooks";
 import type { Summary } from "../api/types";
 import { connection, state } from "../app";
 import { go, hrefOf } from "../route";
-import { age, open, placeOf } from "../state/words";
+import { calm } from "../state/risk";
+import { age, open, placeOf, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Badge, Icon } from "../ui/icon";
@@ -188,7 +189,7 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
       <span class="row-text">
         <span class="row-top">
           <span class="title" dir="auto">
-            {session.title ?? "Untitled"}
+            {titleOf(session)}
           </span>
           <time dateTime={session.updated_at}>{age(Date.now() - Date.parse(session.updated_at))}</time>
         </span>
@@ -196,15 +197,15 @@ export function SessionRow({ session, current = false }: { session: Summary; cur
           <span class="project">{placeOf(session)}</span>
           {session.activity && (
             <span class="activity" dir="auto">
-              {session.activity}
+              {calm(session.activity)}
             </span>
           )}
         </span>
         <span class="row-end">
           <StatusChip session={session} turnSince={turnSince} />
           {name && (
-            <span class="chip">
-              <Icon of={Users} size={13} /> {name}
+            <span class="chip who">
+              <Icon of={Users} size={13} /> <span>{name}</span>
             </span>
           )}
           {session.mode === "yolo" && <span class="chip tone-yolo">Yolo</span>}

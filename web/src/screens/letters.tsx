@@ -6,7 +6,7 @@ import { api, problemOf } from "../api/http";
 import type { Letter } from "../api/types";
 import { say } from "../app";
 import { firstLine, headOf, nameOf, type Team } from "../state/team";
-import { age } from "../state/words";
+import { age, moment } from "../state/words";
 import { Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
 import { Sheet } from "../ui/sheet";
@@ -74,7 +74,7 @@ function LetterSheet({ letter, team, onClose }: { letter: Letter; team: Team; on
   const { head, text } = headOf(letter);
   return (
     <Sheet title={head ?? `From ${nameOf(letter.from, team.members)}`} onClose={onClose} tall>
-      <p class="hint">{new Date(letter.created_at).toLocaleString()}</p>
+      <p class="hint">{moment(letter.created_at)}</p>
       <Markdown text={text} />
     </Sheet>
   );

@@ -9,7 +9,7 @@ import { useModels } from "../offers";
 import { go, hrefOf } from "../route";
 import { MODE_ICONS } from "../session/chips";
 import { read, write } from "../settings";
-import { base, MODES, modeOf, span } from "../state/words";
+import { base, MODES, modeOf, span, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
@@ -85,7 +85,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
       <div class="page-scroll">
         {old && (
           <p class="lead">
-            Goes on with <b>{old.title ?? "this session"}</b>, {old.messages} messages.
+            Goes on with <b>{titleOf(old, "this session")}</b>, {old.messages} messages.
           </p>
         )}
         <Places places={places} roots={projects} cwd={cwd} onPick={setPicked} />

@@ -4,12 +4,10 @@ import { Bell, BellOff } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import { say } from "../app";
-import { type Calls, callsNow, turnOff, turnOn } from "../push";
+import { type Calls, callsNow, turnOff, turnOn, whyUnable } from "../push";
 import { Icon } from "../ui/icon";
 
-const SAYS: Readonly<Record<Calls, string>> = {
-  unable:
-    "This browser, or this address, cannot be called. It needs a trusted address, and on iPhones the installed app.",
+const SAYS: Readonly<Record<Exclude<Calls, object>, string>> = {
   blocked: "Notifications are blocked in the browser's own settings.",
   off: "Be called when an agent asks, ends, fails or falls silent, and nobody looks at this device.",
   on: "This device is called when an agent asks, ends, fails or falls silent, and nobody looks at it.",
@@ -19,7 +17,9 @@ export function Notifications() {
   const [calls, setCalls] = useState<Calls | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   useEffect(() => {
-    callsNow().then(setCalls, () => setCalls("unable"));
+    callsNow().then(setCalls, () =>
+      setCalls({ unable: "This browser does not say whether it can be called." }),
+    );
   }, []);
   const run = async (change: () => Promise<Calls>) => {
     setBusy(true);
@@ -40,7 +40,7 @@ export function Notifications() {
   return (
     <fieldset>
       <legend>Notifications</legend>
-      <p class="hint">{SAYS[calls]}</p>
+      <p class="hint">{typeof calls === "object" ? `Off. ${calls.unable}` : SAYS[calls]}</p>
       <div class="buttons">
         {calls === "off" && (
           <button type="button" class="button primary" disabled={busy} onClick={() => run(turnOn)}>
@@ -59,5 +59,22 @@ export function Notifications() {
         )}
       </div>
     </fieldset>
+  );
+}
+
+/** Said where a device is let in: what it will not do at this address, before anybody counts on it. */
+export function Uncalled() {
+  const [why, setWhy] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    whyUnable().then(setWhy, () => undefined);
+  }, []);
+  if (why === undefined) return null;
+  return (
+    <div class="notice" role="note">
+      <Icon of={BellOff} size={16} />
+      <p>
+        <b>No notifications here.</b> {why}
+      </p>
+    </div>
   );
 }

@@ -7,6 +7,7 @@ import type { Me, Problem, Scope } from "../api/types";
 import { connection } from "../app";
 import { go } from "../route";
 import { Badge, Icon } from "../ui/icon";
+import { Uncalled } from "./notifications";
 
 export function PairScreen({ code: given }: { code: string }) {
   const [code, setCode] = useState(given);
@@ -77,6 +78,7 @@ export function PairScreen({ code: given }: { code: string }) {
         <p class="hint">
           A code works once, for two minutes. The device gets a key of its own, which you can take back.
         </p>
+        <Uncalled />
       </form>
     </main>
   );
@@ -108,6 +110,7 @@ function LetIn({ me }: { me: Me }) {
             </li>
           ))}
         </ul>
+        <Uncalled />
         <button type="button" class="button primary big" onClick={enter}>
           Go to the sessions
         </button>

@@ -9,7 +9,7 @@ import { diffSource } from "../session/card";
 import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
 import { bare, mark } from "../state/risk";
-import { base, questionOf } from "../state/words";
+import { base, questionOf, titleOf, within } from "../state/words";
 import { Store, useStore } from "../store";
 import { focused } from "../ui/focus";
 import { Badge, Icon } from "../ui/icon";
@@ -93,7 +93,7 @@ export function NeedBar({ here }: { here?: string | undefined }) {
     <button type="button" class="need-bar" onClick={() => opened.set(true)}>
       <Icon of={CircleAlert} size={18} />
       <span>{asked.length === 1 ? "A question waits" : `${asked.length} questions wait`}</span>
-      <span class="project">{first.session.title ?? base(first.session.cwd ?? "")}</span>
+      <span class="project">{titleOf(first.session, base(first.session.cwd ?? ""))}</span>
     </button>
   );
 }
@@ -128,10 +128,10 @@ function QuestionSheet({
     >
       {place && <Steps place={place} />}
       <p class="question-from">
-        <b dir="auto">{session.title ?? "Untitled"}</b> in{" "}
+        <b dir="auto">{titleOf(session)}</b> in{" "}
         <span class="mono">{bare(session.cwd ?? "an unknown folder")}</span>
       </p>
-      <Shown open={open} />
+      <Shown open={open} cwd={session.cwd} />
     </Sheet>
   );
 }
@@ -166,16 +166,18 @@ function Steps({ place }: { place: Place }) {
 }
 
 /** Exactly what will be released. For an edit the diff comes first. */
-function Shown({ open }: { open: OpenQuestion }) {
+function Shown({ open, cwd }: { open: OpenQuestion; cwd: string | undefined }) {
   const { question } = open;
   const { meaning } = question;
   const source = diffSource({ input: undefined, meaning });
   if (source) {
+    const path = meaning?.kind === "mutation" ? meaning.path : "";
+    const named = [path, within(path, cwd)].includes(question.text.trim());
     return (
       <>
+        {path !== "" && <p class="mono object-line">{bare(within(path, cwd))}</p>}
         <DiffOf source={source} />
-        {meaning?.kind === "mutation" && <p class="mono object-line">{bare(meaning.path)}</p>}
-        <p class="hint">{bare(question.text)}</p>
+        {!named && <p class="hint">{bare(question.text)}</p>}
       </>
     );
   }
@@ -195,7 +197,7 @@ function Shown({ open }: { open: OpenQuestion }) {
     <div class="question-text">
       {meaning?.kind === "card" && <p class="mono object-line">{bare(meaning.title)}</p>}
       <Markdown text={question.text} />
-      {question.tool && <p class="hint">Tool: {question.tool}</p>}
+      {question.tool && <p class="hint">Tool: {bare(question.tool)}</p>}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import type { Found as Place, Summary } from "../api/types";
 import { hrefOf } from "../route";
-import { age, base } from "../state/words";
+import { age, base, titleOf } from "../state/words";
 import { SessionRow } from "./inbox";
 
 type Answer = { words: string; found: readonly Place[]; problem?: string };
@@ -58,7 +58,7 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
                 <span class="row-text">
                   <span class="row-top">
                     <span class="title" dir="auto">
-                      {titleOf(sessions[place.session_id])}
+                      {placeNamed(sessions[place.session_id])}
                     </span>
                     <time dateTime={place.recorded_at}>
                       {age(Date.now() - Date.parse(place.recorded_at))}
@@ -77,6 +77,6 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
   );
 }
 
-function titleOf(session: Summary | undefined): string {
-  return session?.title ?? (session?.cwd ? base(session.cwd) : "A session");
+function placeNamed(session: Summary | undefined): string {
+  return titleOf(session, session?.cwd ? base(session.cwd) : "A session");
 }

@@ -9,7 +9,7 @@ import { Composer } from "../session/composer";
 import { ScreenView } from "../session/screen";
 import { Transcript } from "../session/transcript";
 import { UsageButton } from "../session/usage";
-import { placeOf } from "../state/words";
+import { moment, placeOf, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { copied } from "../ui/copy";
 import { Icon } from "../ui/icon";
@@ -114,7 +114,7 @@ function Head({ session, turnSince }: { session: Summary; turnSince: number | un
         <Icon of={ChevronLeft} size={24} />
       </a>
       <div class="headline">
-        <h1 dir="auto">{session.title ?? "Untitled"}</h1>
+        <h1 dir="auto">{titleOf(session)}</h1>
         <div class="subline">
           <span class="project">{placeOf(session)}</span>
           <StatusChip session={session} turnSince={turnSince} />
@@ -152,7 +152,7 @@ function Menu({ session, onShare, onClose }: MenuProps) {
     onClose();
   };
   return (
-    <Sheet title={session.title ?? "Session"} onClose={onClose}>
+    <Sheet title={titleOf(session, "Session")} onClose={onClose}>
       <dl class="facts">
         <dt>Folder</dt>
         <dd class="mono">{session.cwd ?? "unknown"}</dd>
@@ -161,7 +161,7 @@ function Menu({ session, onShare, onClose }: MenuProps) {
         <dt>Messages</dt>
         <dd>{session.messages}</dd>
         <dt>Began</dt>
-        <dd>{new Date(session.created_at).toLocaleString()}</dd>
+        <dd>{moment(session.created_at)}</dd>
       </dl>
       <ul class="choices">
         <li>

@@ -7,7 +7,7 @@ import type { Device, Pair } from "../api/types";
 import { connection, say, state } from "../app";
 import { hrefOf } from "../route";
 import { choose, type Settings, settings } from "../settings";
-import { age } from "../state/words";
+import { age, timeOf } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { Notifications } from "./notifications";
@@ -136,7 +136,7 @@ function Devices() {
               <b>{device.name}</b>
               <span class="hint">
                 {device.scopes.join(", ")}
-                {device.seen_at && ` · here ${age(Date.now() - Date.parse(device.seen_at))}`}
+                {device.seen_at && ` · ${hereWhen(device.seen_at)}`}
               </span>
             </span>
             <button
@@ -152,7 +152,7 @@ function Devices() {
       </ul>
       {pair ? (
         <p class="invite">
-          Code <b class="mono">{pair.code}</b>, until {new Date(pair.expires_at).toLocaleTimeString()}
+          Code <b class="mono">{pair.code}</b>, until {timeOf(pair.expires_at)}
         </p>
       ) : (
         <button type="button" class="button" onClick={invite}>
@@ -161,4 +161,9 @@ function Devices() {
       )}
     </fieldset>
   );
+}
+
+function hereWhen(seen: string): string {
+  const ago = age(Date.now() - Date.parse(seen));
+  return ago === "now" ? "here now" : `last here ${ago} ago`;
 }

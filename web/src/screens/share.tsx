@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import type { ShareLink, Summary } from "../api/types";
 import { say } from "../app";
+import { moment } from "../state/words";
 import { CopyButton } from "../ui/copy";
 import { Sheet } from "../ui/sheet";
 
@@ -35,7 +36,7 @@ export function ShareSheet({ session, onClose }: { session: Summary; onClose: ()
             <code>{url}</code>
             <CopyButton text={url} label="Copy the link" />
           </p>
-          <p class="hint">Until {new Date(link.expires_at).toLocaleString()}</p>
+          <p class="hint">Until {moment(link.expires_at)}</p>
         </>
       ) : (
         <fieldset>

@@ -7,6 +7,7 @@ import { RowView } from "../session/row";
 import { ToolSheet } from "../session/tool";
 import { EMPTY_SESSION } from "../state/model";
 import { rowsOf, type Tool } from "../state/rows";
+import { moment, titleOf } from "../state/words";
 import { Badge } from "../ui/icon";
 
 /** What the rows want to know of a session that nobody tells about. */
@@ -60,12 +61,8 @@ export function SharedScreen({ token }: { token: string }) {
       <header class="bar">
         <Badge size={28} />
         <div class="headline">
-          <h1 dir="auto">{shared?.title ?? "A session"}</h1>
-          {shared && (
-            <p class="hint">
-              To be read until {new Date(shared.expires_at).toLocaleString()}, secrets removed
-            </p>
-          )}
+          <h1 dir="auto">{titleOf(shared, "A session")}</h1>
+          {shared && <p class="hint">To be read until {moment(shared.expires_at)}, secrets removed</p>}
         </div>
       </header>
       <div class="shared-rows">

@@ -6,7 +6,7 @@ import type { Member } from "../api/types";
 import { state } from "../app";
 import { hrefOf, type TeamPart } from "../route";
 import { type Branch, firstLine, isOver, present, standingOf, type Team, treesOf } from "../state/team";
-import { count } from "../state/words";
+import { count, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { watchWork } from "../team";
 import { Badge, Icon } from "../ui/icon";
@@ -142,7 +142,7 @@ function MemberRow({ member, team, onMore }: { member: Member; team: Team; onMor
   const session = useStore(state, (now) => now.sessions[member.session]);
   const { tone, word } = standingOf(member, session);
   const job = team.jobs?.find(({ id }) => id === member.job);
-  const does = job ? firstLine(job.prompt) : (session?.activity ?? session?.title);
+  const does = job ? firstLine(job.prompt) : (session?.activity ?? (session && titleOf(session)));
   return (
     <div class={member.gone ? "member gone" : "member"}>
       <a class="row" href={hrefOf({ at: "session", id: member.session })}>

@@ -96,7 +96,7 @@ function Changed({ tool }: { tool: Tool }) {
 function Tail({ tool, sessionId }: { tool: Tool; sessionId: string }) {
   const end = useTail(sessionId, "", tool.cut, TAIL_BYTES);
   const text = end === "" ? outputOf(tool) : printed(tool, end);
-  const lines = text.trimEnd().split("\n").slice(-TAIL);
+  const lines = text.trimEnd().slice(-TAIL_BYTES).split("\n").slice(-TAIL);
   return text.trim() === "" ? null : <span class="tail">{lines.join("\n")}</span>;
 }
 

@@ -83,7 +83,7 @@ export function ModeChip({ session }: { session: Summary }) {
               <li key={mode}>
                 <button
                   type="button"
-                  class={mode === "yolo" ? "danger" : ""}
+                  class={mode === "yolo" ? "yolo" : ""}
                   disabled={!may}
                   onClick={() => choose(mode)}
                 >

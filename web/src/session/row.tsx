@@ -8,7 +8,7 @@ import { settings } from "../settings";
 import type { Note } from "../state/model";
 import type { Row, Tool } from "../state/rows";
 import { classOf, objectOf } from "../state/tools";
-import { bytes, lastSubject, took, within } from "../state/words";
+import { bytes, lastSubject, timeOf, took, within } from "../state/words";
 import { useStore } from "../store";
 import { CopyButton } from "../ui/copy";
 import { Icon } from "../ui/icon";
@@ -79,9 +79,7 @@ function Prompt({ row, sessionId }: Of<"prompt">) {
         <Rest whole={whole} />
       </div>
       <div class="under">
-        {at !== null && (
-          <time>{new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</time>
-        )}
+        {at !== null && <time>{timeOf(at)}</time>}
         <CopyButton text={text} label="Copy prompt" />
       </div>
     </div>

@@ -4,9 +4,9 @@ import type { FunctionComponent } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { Summary } from "../api/types";
-import { unturned } from "../state/risk";
+import { bare, unturned } from "../state/risk";
 import type { Tool } from "../state/rows";
-import { objectOf, record, verbOf } from "../state/tools";
+import { objectOf, record, standOf, verbOf } from "../state/tools";
 import { bytes, took, within } from "../state/words";
 import { Code } from "../ui/code";
 import { CopyButton } from "../ui/copy";
@@ -57,18 +57,19 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
   const source = tool.cutDiff && diff.text !== "" ? { diff: diff.text } : diffSource(tool);
   const command = tool.meaning?.kind === "command" ? tool.meaning.command : record(tool.input).command;
   const code = exitCode(tool);
-  const running = tool.status === undefined;
   return (
     <Sheet title={verbOf(tool.name, tool.status, tool.denied)} onClose={onClose} tall>
-      <p class="object-line mono" dir="auto">
-        {within(objectOf(tool.input, tool.meaning), session.cwd)}
-      </p>
+      {typeof command !== "string" && (
+        <p class="object-line mono" dir="auto">
+          {within(objectOf(tool.input, tool.meaning), session.cwd)}
+        </p>
+      )}
       <p class="hint">
         {[
-          running ? "running" : tool.status,
+          standOf(tool),
           tool.ms === undefined ? "" : took(tool.ms),
           code > 0 ? `exit code ${code}` : "",
-          tool.name,
+          bare(tool.name),
         ]
           .filter(Boolean)
           .join(" · ")}
@@ -100,7 +101,7 @@ function Output({ tool, sessionId }: { tool: Tool; sessionId: string }) {
       ? printed(tool, whole.text)
       : outputOf(tool);
   if (text.trim() === "") return null;
-  const lines = text.trimEnd().split("\n");
+  const lines = text.replace(/^\n+/, "").trimEnd().split("\n");
   const hidden = open ? 0 : Math.max(0, lines.length - TAIL);
   return (
     <section class="tool-output">

@@ -292,7 +292,8 @@ function noteOf({ seq, event }: Numbered, at: number, after: number): Note | und
     case "notice":
       return { ...place, kind: "notice", level: event.level, text: event.text };
     case "turn_ended":
-      if (event.error) {
+      // That somebody stopped it is no trouble, and said in a word.
+      if (event.error && event.stop_reason !== "cancelled") {
         const hint = event.error.hint === undefined ? {} : { hint: event.error.hint };
         return { ...place, kind: "notice", level: "error", text: event.error.message, ...hint };
       }

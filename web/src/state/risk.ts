@@ -42,6 +42,14 @@ export function bare(text: string): string {
   return text.replace(UNSEEN, named);
 }
 
+/** Signs that turn the direction, or steer a terminal: nobody means them in a title. Those that only mark it stay. */
+const STEERING = /[\s\u202a-\u202e\u2066-\u2069\p{Cc}]+/gu;
+
+/** A text of one line that turns nothing around it: what would is left out. */
+export function calm(text: string): string {
+  return text.replace(STEERING, " ").trim();
+}
+
 export type Piece = { text: string; risky: boolean };
 
 export function mark(command: string): readonly Piece[] {

@@ -1,6 +1,7 @@
 // What a tool call is called on the screen: a verb, an object, a class. The agent's own names and Claude's mean the same.
 
 import type { Meaning, Status } from "../api/types";
+import { bare } from "./risk";
 
 export type ToolClass = "read" | "search" | "edit" | "command" | "web" | "plan" | "other";
 
@@ -59,8 +60,23 @@ export function verbOf(name: string, status: Status | undefined, denied = false)
   return running ? `Calling ${plain(name)}` : plain(name);
 }
 
-/** The short thing that the verb is about. */
+/** How a call stands, in a word. */
+export function standOf({ status, denied }: { status: Status | undefined; denied?: boolean }): string {
+  if (status === undefined) return "running";
+  if (status === "error") return "failed";
+  return status === "cancelled" ? (denied ? "denied" : "stopped") : "done";
+}
+
+/** More of a command or a path does not stand on one line. The sheet has all of it. */
+const LONGEST = 500;
+
+/** The short thing that the verb is about, with every sign in it that nobody would see. */
 export function objectOf(input: unknown, meaning: Meaning | undefined): string {
+  const text = thing(input, meaning);
+  return bare(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+}
+
+function thing(input: unknown, meaning: Meaning | undefined): string {
   if (meaning?.kind === "command") return firstLine(meaning.command);
   if (meaning?.kind === "mutation") return meaning.path;
   if (meaning?.kind === "card") return meaning.title;
@@ -99,5 +115,5 @@ function firstLine(text: string): string {
 
 /** `mcp__server__do_it` and `do_it` are both "do it". */
 function plain(name: string): string {
-  return (name.split("__").at(-1) ?? name).replaceAll("_", " ");
+  return bare((name.split("__").at(-1) ?? name).slice(0, LONGEST)).replaceAll("_", " ");
 }

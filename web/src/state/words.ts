@@ -1,6 +1,7 @@
 // Words, ages and numbers for people. Pure.
 
 import type { Mode, OpenQuestion, QuestionKind, Summary } from "../api/types";
+import { bare, calm } from "./risk";
 
 export type Tone = "need" | "work" | "stall" | "done" | "fail" | "idle" | "gone";
 
@@ -80,7 +81,8 @@ export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return minutes < 10 ? `${minutes}m ${seconds % 60}s` : `${minutes}m`;
+  const rest = minutes < 10 ? seconds % 60 : 0;
+  if (minutes < 60) return rest > 0 ? `${minutes}m ${rest}s` : `${minutes}m`;
   const hours = Math.floor(minutes / 60);
   return hours < 24 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
 }
@@ -90,6 +92,19 @@ export function age(ms: number): string {
   if (ms < 45_000) return "now";
   if (ms < 3_600_000) return `${Math.max(1, Math.round(ms / 60_000))}m`;
   return span(ms);
+}
+
+const TIME: Intl.DateTimeFormatOptions = { hour: "numeric", minute: "2-digit" };
+const MOMENT: Intl.DateTimeFormatOptions = { month: "short", day: "numeric", ...TIME };
+
+/** The time of a day. */
+export function timeOf(at: string | number): string {
+  return new Date(at).toLocaleTimeString(undefined, TIME);
+}
+
+/** A day and a time, as people say them: no seconds, and no year. */
+export function moment(at: string): string {
+  return new Date(at).toLocaleString(undefined, MOMENT);
 }
 
 /** How long a tool took. */
@@ -118,8 +133,16 @@ export function base(path: string): string {
 
 /** The project and its branch. */
 export function placeOf({ cwd, branch }: Summary): string {
-  const folder = cwd ? base(cwd) : "unknown folder";
-  return branch ? `${folder} @ ${branch}` : folder;
+  const folder = cwd ? bare(base(cwd)) : "unknown folder";
+  return branch ? `${folder} @ ${bare(branch)}` : folder;
+}
+
+/** More of a title is never seen. */
+const LONGEST_TITLE = 300;
+
+/** What a session is called. A title is the words of a model or of whoever asked it. */
+export function titleOf(session: Pick<Summary, "title"> | undefined, otherwise = "Untitled"): string {
+  return calm((session?.title ?? "").slice(0, LONGEST_TITLE)) || otherwise;
 }
 
 /** A path without what everybody knows: `src/main.rs` in the project, `~` never guessed. */

@@ -3,6 +3,7 @@
 import { parsePatch, type StructuredPatch, structuredPatch } from "diff";
 import { WrapText } from "lucide";
 import { choose, settings } from "../settings";
+import { recounted } from "../state/patch";
 import { unturned } from "../state/risk";
 import { base } from "../state/words";
 import { useStore } from "../store";
@@ -12,7 +13,7 @@ import { Icon } from "./icon";
 const MOST_LINES = 2_000;
 
 export default function Diff({ text, numbered = true }: { text: string; numbered?: boolean }) {
-  const known = parse(text);
+  const known = parse(text) ?? parse(recounted(text));
   const files = known ?? parse(framed(text));
   const wrap = useStore(settings, (chosen) => chosen.wrap);
   if (!files) return <pre class="output">{unturned(text)}</pre>;

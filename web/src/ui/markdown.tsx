@@ -8,7 +8,12 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Code } from "./code";
 
 /** A longer text is shown as it is: to lay it out would hold up the phone. */
-const LONGEST = 200_000;
+const LONGEST = 64_000;
+/** So is one with a list in so many others: to take it apart takes long. */
+const DEEP_LIST = /^[ \t]{60,}(?:[-*+]|\d{1,9}[.)])[ \t]/m;
+/** And a block with more parts than this, or with so many in one another. */
+const MOST_PARTS = 4_000;
+const DEEPEST = 60;
 
 /** Tags that models use in good faith, without any attribute. */
 const HARMLESS = /^<\/?(?:br|sub|sup|kbd|details|summary)\s*\/?>$/i;
@@ -58,7 +63,7 @@ function escaped(text: string): string {
 }
 
 export function Markdown({ text }: { text: string }) {
-  const blocks = useMemo(() => (text.length > LONGEST ? undefined : split(text)), [text]);
+  const blocks = useMemo(() => (isHeavy(text) ? undefined : split(text)), [text]);
   if (!blocks) return <pre class="raw">{text}</pre>;
   return (
     <div class="prose" dir="auto">
@@ -67,6 +72,10 @@ export function Markdown({ text }: { text: string }) {
       ))}
     </div>
   );
+}
+
+function isHeavy(text: string): boolean {
+  return text.length > LONGEST || DEEP_LIST.test(text);
 }
 
 function split(text: string): Token[] {
@@ -87,10 +96,28 @@ const Block = memo(
   (before, after) => before.raw === after.raw,
 );
 
-/** What cannot be laid out, because it is nested without end, is shown as the text that it is. */
+/** How many parts are left to be drawn after these; below none it is too much. */
+function left(tokens: readonly Token[], room: number, depth: number): number {
+  if (depth > DEEPEST) return -1;
+  let rest = room - tokens.length;
+  for (const token of tokens) {
+    if (rest < 0) return rest;
+    rest = left(within(token), rest, depth + 1);
+  }
+  return rest;
+}
+
+function within(token: Token): readonly Token[] {
+  if (token.type === "list") return (token as Tokens.List).items;
+  if (token.type !== "table") return ("tokens" in token && token.tokens) || [];
+  const { header, rows } = token as Tokens.Table;
+  return [header, ...rows].flat().flatMap((cell) => cell.tokens);
+}
+
+/** What cannot be laid out, because it is nested without end or too much, is shown as the text that it is. */
 function drawn(token: Token): DocumentFragment | string {
   try {
-    return clean(marked.parser([token]));
+    return left([token], MOST_PARTS, 0) < 0 ? token.raw : clean(marked.parser([token]));
   } catch {
     return token.raw;
   }
@@ -99,7 +126,9 @@ function drawn(token: Token): DocumentFragment | string {
 function Html({ token }: { token: Token }) {
   const ref = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    ref.current?.replaceChildren(drawn(token));
+    const made = drawn(token);
+    ref.current?.classList.toggle("raw", typeof made === "string");
+    ref.current?.replaceChildren(made);
   }, [token]);
   return <div ref={ref} class={token.type === "table" ? "block table" : "block"} dir="auto" />;
 }

@@ -20,9 +20,14 @@ export function Sheet({ title, onClose, children, footer, lead, tall = false }: 
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const dialog = ref.current;
+    const opener = document.activeElement;
     if (dialog && !dialog.open) dialog.showModal();
     body.current?.focus();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      // By itself the browser gives the focus back to a dialog's opener only where the dialog is still on the page.
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
+    };
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the key that closes a dialog is the browser's own, Escape

@@ -122,7 +122,10 @@ impl Daemon {
         let address = Address {
             pid: std::process::id(),
             origins: addresses.origins(),
-            fingerprint: tls.as_ref().map(|tls| tls.fingerprint.clone()),
+            fingerprint: tls
+                .as_ref()
+                .filter(|_| serve.certificate.is_none())
+                .map(|tls| tls.fingerprint.clone()),
         };
         let fingerprint = address.fingerprint.clone();
         let secure = tls.is_some() || serve.is_proxied();

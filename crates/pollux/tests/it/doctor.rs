@@ -135,3 +135,28 @@ fn what_a_crash_left_in_the_users_files_is_shown_and_put_back_when_asked_for() {
     let read = |path| fs::read_to_string(path).unwrap();
     assert_eq!((read(&rules), read(&settings)), ("# Mine\n".into(), "{} // mine\n".into()));
 }
+
+#[test]
+fn it_is_said_whether_browsers_can_be_called_at_the_address_of_the_daemon() {
+    for (flags, wanted, says) in [
+        (&["--port", "0"][..], "well", "on this machine"),
+        (&["--port", "0", "--bind", "0.0.0.0"], "warning", "--certificate"),
+        (
+            &["--port", "0", "--bind", "0.0.0.0", "--behind-proxy", "https://pollux.example.com"],
+            "well",
+            "https://pollux.example.com",
+        ),
+    ] {
+        let place = TempDir::new().unwrap();
+        let before = findings(&mut pollux(place.path()));
+        assert!(health(&before, "browser notifications").1.contains("does not run"));
+        pollux(place.path()).args(["serve", "--detach"]).args(flags).assert().success();
+        let found = findings(&mut pollux(place.path()));
+        let paired = pollux(place.path()).arg("pair").output().unwrap();
+        pollux(place.path()).args(["serve", "down"]).assert().success();
+        let (health, told) = health(&found, "browser notifications");
+        assert!(health == wanted && told.contains(says), "{flags:?}: {health} {told}");
+        let warned = String::from_utf8_lossy(&paired.stdout).contains("no notifications");
+        assert_eq!(warned, wanted == "warning", "{flags:?}");
+    }
+}

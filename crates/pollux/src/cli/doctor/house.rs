@@ -4,7 +4,7 @@ use super::Finding;
 use crate::api::Health;
 use crate::client::Client;
 use crate::config::Config;
-use crate::daemon::instance::{Place, Told};
+use crate::daemon::instance::{Address, Place, Told};
 use pollux_agent::terminal::Socket;
 use std::fs;
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
     if Place::new(&config.data).is_free() {
         findings.push(port(config));
     }
-    findings.push(rights(config));
+    findings.extend([notifications(config), rights(config)]);
     findings.push(room("disk, Pollux", &config.data));
     findings.push(room("disk, Gemini", &config.gemini));
     findings
@@ -81,6 +81,28 @@ fn port(config: &Config) -> Finding {
     }
     let hint = "the daemon takes another one, which phones do not know; `pollux serve --port N` keeps to one";
     Finding::warning(WHAT, found, hint)
+}
+
+/// Browsers let nobody call them from an address that they do not trust.
+fn notifications(config: &Config) -> Finding {
+    const WHAT: &str = "browser notifications";
+    let place = Place::new(&config.data);
+    let Some(address) = place.announced().filter(|_| !place.is_free()) else {
+        return Finding::well(WHAT, "depend on the daemon's address, and it does not run");
+    };
+    if address.fingerprint.is_some() {
+        let found = "no phone can be called: it does not trust our own certificate";
+        let hint = "start the daemon with a certificate that it trusts (`--certificate FILE --key FILE`), or behind a \
+                    proxy that has one (`--behind-proxy ORIGIN`)";
+        return Finding::warning(WHAT, found, hint);
+    }
+    let far: Vec<&str> =
+        address.origins.iter().map(String::as_str).filter(|at| !Address::is_near(at)).collect();
+    if far.is_empty() {
+        let found = "in browsers on this machine; a phone does not reach this address";
+        return Finding::well(WHAT, found);
+    }
+    Finding::well(WHAT, format!("at {}, where its certificate is trusted", far.join(", ")))
 }
 
 /// What lets somebody in is nobody else's to read.

@@ -3,6 +3,7 @@
 use crate::api::{AuditEntry, Device, Devices as All, Health, Pair as Code, Pairing, Scope};
 use crate::client::{Client, escaped};
 use crate::config::Config;
+use crate::daemon::instance::Address;
 use crate::render::clean;
 use crate::report;
 use crate::report::human::{ago, now};
@@ -49,8 +50,7 @@ pub(super) async fn pair(args: Pair, config: &Config) -> anyhow::Result<ExitCode
 
 /// Shows the way in: a picture, the address behind it, and the code.
 pub(crate) fn door(pair: &Code) -> anyhow::Result<()> {
-    let near = ["//localhost", "//127.0.0.1", "//[::1]"];
-    let far = |url: &&String| !near.iter().any(|near| url.contains(near));
+    let far = |url: &&String| !Address::is_near(url);
     let mut out = report::out();
     if let Some(url) = pair.urls.iter().find(far).or_else(|| pair.urls.first()) {
         let picture = QrCode::new(url.as_bytes())?.render::<Dense1x2>().quiet_zone(true).build();
@@ -59,6 +59,10 @@ pub(crate) fn door(pair: &Code) -> anyhow::Result<()> {
     writeln!(out, "  code  {}", pair.code)?;
     if let Some(fingerprint) = &pair.fingerprint {
         writeln!(out, "  certificate (SHA-256)  {fingerprint}")?;
+        writeln!(
+            out,
+            "  no notifications and no installing: phones do not trust our own certificate"
+        )?;
     }
     out.flush()?;
     Ok(())

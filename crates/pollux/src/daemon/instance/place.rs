@@ -23,6 +23,13 @@ pub struct Address {
     pub fingerprint: Option<String>,
 }
 
+impl Address {
+    /// True where only this machine reaches an address.
+    pub fn is_near(origin: &str) -> bool {
+        ["//localhost", "//127.0.0.1", "//[::1]"].iter().any(|near| origin.contains(near))
+    }
+}
+
 /// Held as long as the daemon lives. The system lets go of it, however the daemon ends.
 #[derive(Debug)]
 pub(super) struct Lock {

@@ -90,8 +90,18 @@ pub fn entry(event: &Event<'_>, seq: u64, epoch: u64, at: Timestamp) -> Entry {
         let (json, cut, whole) = (json.into(), Vec::new(), None);
         return Entry { seq, epoch, at, kind, json, cut, whole, words, op };
     }
-    let (short, cut) = shortened(&json);
+    let (short, cut) = without_original(&event.kind, &json)
+        .map_or_else(|| shortened(&json), |it| (it, Vec::new()));
     Entry { seq, epoch, at, kind, json: short.into(), cut, whole: Some(json), words, op }
+}
+
+/// A message without `_original`, where that is all there is to be left out: most are short, and need not be read again.
+fn without_original(kind: &EventKind<'_>, json: &str) -> Option<String> {
+    let EventKind::MessageRecorded { message, .. } = kind else { return None };
+    let original = format!(r#","_original":{}"#, message.original.trim());
+    let from = json.rfind(&original)?;
+    let short = [json.get(..from)?, json.get(from + original.len()..)?].concat();
+    (short.len() <= LONGEST_TEXT).then_some(short)
 }
 
 /// An event that has no JSON is told as one that could not be read.
@@ -213,5 +223,53 @@ fn texts(value: &Value, all: &mut Vec<String>) {
         Value::Array(values) => values.iter().for_each(|value| texts(value, all)),
         Value::Object(fields) => fields.values().for_each(|value| texts(value, all)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_TEXT, entry, shortened};
+    use jiff::Timestamp;
+    use pollux_agent::model::{Agent, Content, Event, EventKind, Message, Role, Source, Text};
+    use serde_json::Value;
+
+    fn recorded(said: &str, original: &str) -> Event<'static> {
+        let message = Message {
+            id: Text::from("m1"),
+            role: Role::Assistant,
+            content: Content::Raw(Text::from(said.to_owned())),
+            timestamp: Some(1),
+            tool: Agent::Gemini,
+            model: None,
+            usage: None,
+            meta: false,
+            level: None,
+            restored: Vec::new(),
+            recovered: false,
+            original: original.to_owned().into(),
+        };
+        let kind = EventKind::MessageRecorded { changed: false, message: Box::new(message) };
+        Event::new(Source::SessionFile, kind)
+    }
+
+    #[test]
+    fn a_message_is_sent_without_what_the_agent_wrote_whatever_is_in_it() {
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        let deep = r#"{"_original":{"a":1},"text":",\"_original\":{}"}"#;
+        for (said, original) in [
+            ("short", r#"{"a":1}"#),
+            ("short", " {\"a\": 1}\n"),
+            (r#"says ,"_original":{"a":1}"#, r#"{"a":1}"#),
+            ("short", deep),
+            (deep, "null"),
+            (long.as_str(), r#"{"a":1}"#),
+        ] {
+            let entry = entry(&recorded(said, original), 1, 0, Timestamp::UNIX_EPOCH);
+            let whole = entry.whole.unwrap();
+            let read = |json: &str| serde_json::from_str::<Value>(json).unwrap();
+            let (slow, cut) = shortened(&whole);
+            assert_eq!((read(&entry.json), entry.cut), (read(&slow), cut), "{said} {original}");
+            assert!(read(&whole)["message"].get("_original").is_some());
+        }
     }
 }

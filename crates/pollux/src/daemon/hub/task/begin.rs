@@ -139,9 +139,15 @@ impl Task {
                 }
             }
         }
-        self.follow = Some(follow);
+        let news = !events.is_empty();
         for part in parts(events) {
             self.record(part, None).await;
+        }
+        self.follow = Some(follow);
+        if news {
+            // Once for all of it: a file may have been read for the first time.
+            self.recount(false).await;
+            self.feed.set_summary(self.summary.clone());
         }
     }
 
