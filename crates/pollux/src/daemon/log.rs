@@ -27,7 +27,7 @@ pub use page::{
 pub use people::{
     add_device, audit, audited, begins, begun, devices, projects, revoke, seen, trust,
 };
-pub use retain::{Keep, retain};
+pub use retain::{Keep, remove, retain};
 pub use row::{MessageOp, Row, Stored, begin, known, stored};
 pub use search::{search, usage};
 
