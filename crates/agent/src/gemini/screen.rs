@@ -13,7 +13,7 @@ mod verdict;
 mod watch;
 
 pub use title::Title;
-pub use watch::Watch;
+pub use watch::{Watch, shows_the_same};
 
 use crate::model::{Choice, Effect, Meaning, Mode, Question, QuestionKind, SessionStatus, Text};
 use crate::terminal::Screen;
@@ -35,6 +35,9 @@ pub struct Reading {
     pub draft: Option<String>,
     /// True where the input box takes commands for the shell.
     pub shell: bool,
+    /// What is offered below the input box, one row for each: Enter may take the first of them instead of what was typed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub menu: Vec<String>,
     /// What was sent and waits for the turn to end.
     pub queued: Vec<String>,
     /// What the agent may do without asking, where the screen says so.
@@ -82,12 +85,24 @@ pub struct Dialog {
     pub text: String,
     /// What would be done: the command, the change, the address, as far as it is shown.
     pub meaning: Option<Meaning>,
+    /// What stands there of it, to tell it from another.
+    #[serde(skip)]
+    pub body: Body,
     /// What can be answered.
     pub options: Vec<Choosable>,
     /// True where text can be typed as an answer.
     pub typed: bool,
     /// Which of how many, where several wait one after the other.
     pub place: Option<(u32, u32)>,
+}
+
+/// What a tool that waits shows of what it would do: the same however it is wrapped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Body {
+    /// Its rows without blanks, one behind the other.
+    pub text: String,
+    /// True where there was no room for all of it.
+    pub cut: bool,
 }
 
 /// One line of a dialog that can be chosen.
@@ -148,7 +163,8 @@ pub fn read(screen: &Screen) -> Reading {
     let composer = composer::find(&rows);
     let frame = if composer.is_none() { layout::last_frame(&rows) } else { None };
     let dialog = match &frame {
-        Some(frame) => dialog::framed(frame),
+        // Where a screen reader reads, a box is a table that somebody has drawn.
+        Some(frame) => dialog::framed(frame).or_else(|| dialog::spoken(&rows)),
         None if composer.is_none() => dialog::spoken(&rows),
         None => None,
     };
@@ -184,6 +200,7 @@ pub fn read(screen: &Screen) -> Reading {
         shell: composer.as_ref().is_some_and(|composer| composer.shell),
         mode: mode(&rows, composer.as_ref(), frame.as_ref()),
         model: footer.and_then(status::model).or_else(|| status::read_aloud(&rows)),
+        menu: composer.as_ref().map(|composer| composer::menu(&rows, composer)).unwrap_or_default(),
         draft: composer.map(|composer| composer.draft),
         queued: around.queued,
         activity: around.activity,
@@ -225,6 +242,7 @@ fn leaving(words: &str) -> Dialog {
         subject: String::new(),
         text: words.to_owned(),
         meaning: None,
+        body: Body::default(),
         options: Vec::new(),
         typed: false,
         place: None,

@@ -5,6 +5,7 @@
 //! title and the screen; hooks add what they know. [`Fusion`] makes one log of them, each fact once.
 
 mod act;
+mod again;
 mod answer;
 mod doubt;
 mod files;
@@ -14,6 +15,7 @@ mod hand;
 mod listens;
 mod live;
 mod mode;
+mod noted;
 mod order;
 mod resumed;
 mod start;

@@ -3,6 +3,7 @@
 use super::run::{Run, runs};
 use super::screen::{Cursor, Screen, Size};
 use memchr::memmem;
+use std::collections::VecDeque;
 use std::fmt;
 
 /// How many rows above the screen are kept unless somebody says otherwise: enough for the last answers.
@@ -10,6 +11,8 @@ pub const HISTORY: usize = 5_000;
 
 /// A title that is longer than this is cut.
 const LONGEST_TITLE: usize = 1_000;
+/// So many titles are kept for somebody who asks for all of them.
+const FRESH: usize = 16;
 /// What began like a title and is longer than this is none: the parser would keep all of it until it ends.
 const LONGEST_HEARD: usize = 64 << 10;
 
@@ -105,6 +108,12 @@ impl Emulator {
         self.title.count
     }
 
+    /// The titles that were set since this was last asked, the newest of them: one that came and went between two looks is
+    /// among them.
+    pub fn take_titles(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.title.fresh).into()
+    }
+
     /// What stands on the screen, without its history.
     pub fn screen(&self) -> Screen {
         let (columns, rows) = self.terminal.size();
@@ -166,6 +175,8 @@ fn written(line: &avt::Line) -> String {
 struct Title {
     text: Option<String>,
     count: u64,
+    /// Those that nobody has asked for yet.
+    fresh: VecDeque<String>,
     /// True from where a title may begin until it has ended, or is seen to be something else.
     begun: bool,
 }
@@ -192,7 +203,12 @@ impl vte::Perform for Title {
         if let [b"0" | b"2", words @ ..] = params {
             // A semicolon is a border for OSC; in a title it is a semicolon.
             let text = String::from_utf8_lossy(&words.join(&b';')).into_owned();
-            self.text = Some(text.chars().take(LONGEST_TITLE).collect());
+            let text: String = text.chars().take(LONGEST_TITLE).collect();
+            if self.fresh.len() == FRESH {
+                self.fresh.pop_front();
+            }
+            self.fresh.push_back(text.clone());
+            self.text = Some(text);
             self.count += 1;
         }
     }

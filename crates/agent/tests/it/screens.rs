@@ -113,3 +113,38 @@ fn short(text: &str) -> String {
     let tail: String = text.chars().skip(count - 60).collect();
     format!("{head}…{tail} ({count} characters)")
 }
+
+/// A screen as a version might draw it that nobody has seen: other corners, another sign before what is chosen and before the
+/// input, another sign in the title.
+fn drawn_otherwise(screen: &Screen) -> Screen {
+    let mut other = screen.clone();
+    for row in other.rows.iter_mut().chain(&mut other.history) {
+        let corners = [('╭', "┏"), ('╮', "┓"), ('╰', "┗"), ('╯', "┛"), ('│', "┃"), ('─', "━")];
+        for (from, to) in corners {
+            *row = row.replace(from, to);
+        }
+        *row = row.replace("● ", "▸ ").replacen(" >   Type your", " ❯   Type your", 1);
+    }
+    other.title = other.title.map(|title| title.replace(['◇', '✦', '✋'], "☼"));
+    other
+}
+
+#[test]
+fn a_screen_that_is_drawn_with_other_signs_reads_the_same() {
+    for variant in ["120x40", "80x24", "40x30"] {
+        let states = recordings().join(format!("0.61.0/tui/_states.{variant}.jsonl"));
+        for Recorded { state, screen } in recorded(&states) {
+            // A form is nothing but its signs, and these were never numbers.
+            let (is, other) = (read(&screen), read(&drawn_otherwise(&screen)));
+            let form = is.dialog.as_ref().is_some_and(|dialog| dialog.options.is_empty());
+            if form || state.contains("markdown") {
+                continue;
+            }
+            let facts = |reading: &Reading| {
+                let dialog = reading.dialog.clone();
+                (reading.status, dialog, reading.draft.clone(), reading.mode)
+            };
+            assert_eq!(facts(&other), facts(&is), "{state} in {variant}");
+        }
+    }
+}

@@ -5,7 +5,9 @@ mod long;
 mod more;
 mod questions;
 mod resume;
+mod rewind;
 mod steer;
+mod twice;
 
 use pollux_agent::gemini::cli::{Cli as Agent, Version};
 use pollux_agent::gemini::terminal::{Live, Start};

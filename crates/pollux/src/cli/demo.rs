@@ -10,6 +10,7 @@ use crate::cli::session::people::door;
 use crate::cli::team::jobs;
 use crate::client::{Client, Until, Waited, wait};
 use crate::config::Config;
+use crate::ends::Ends;
 use crate::render::clean;
 use crate::report;
 use crate::team::job::Kind;
@@ -90,21 +91,20 @@ async fn set(args: &Demo, config: &Config, place: &Path) -> anyhow::Result<Stage
 }
 
 /// Ctrl-C, being told to end, and a terminal that is closed: none of them may leave anything behind.
-struct Stop([Signal; 3]);
+struct Stop {
+    interrupted: Signal,
+    ends: Ends,
+}
 
 impl Stop {
     fn new() -> std::io::Result<Self> {
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        let [interrupt, terminate, hangup] = kinds.map(signal);
-        Ok(Self([interrupt?, terminate?, hangup?]))
+        Ok(Self { interrupted: signal(SignalKind::interrupt())?, ends: Ends::new()? })
     }
 
     async fn told(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = self.interrupted.recv() => {}
+            () = self.ends.told() => {}
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod program;
 
+use crate::ends::Ends;
 use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
@@ -129,7 +130,7 @@ impl Rehearse {
         env: &[(&str, String)],
     ) -> anyhow::Result<ExitCode> {
         let mut interrupted = signal(SignalKind::interrupt())?;
-        let mut terminated = signal(SignalKind::terminate())?;
+        let mut ends = Ends::new()?;
         if self.json {
             let object: serde_json::Map<_, _> = env
                 .iter()
@@ -142,7 +143,7 @@ impl Rehearse {
         report::note(&format!("the model listens at {}; Ctrl-C ends it", rehearsal.url()));
         tokio::select! {
             _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
+            () = ends.told() => {}
         }
         Ok(ExitCode::SUCCESS)
     }

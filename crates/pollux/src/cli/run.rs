@@ -9,6 +9,7 @@ pub(super) mod prompt;
 pub(super) mod resume;
 
 use crate::config::Config;
+use crate::ends::Ends;
 use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
@@ -254,11 +255,12 @@ async fn headless(
     outcome
 }
 
-/// Passes the events on until there are no more. Ctrl-C once asks the agent to stop, twice ends it.
+/// Passes the events on until there are no more. Ctrl-C once asks the agent to stop, twice ends it; a terminal that is closed
+/// asks too, because nobody is left who could.
 async fn tell(running: &mut Running, output: &mut Output) -> anyhow::Result<()> {
     let stop = running.stop();
     let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
+    let mut ends = Ends::new()?;
     let mut asked = false;
     let mut live = Live::new(output.is_for_people());
     loop {
@@ -282,7 +284,7 @@ async fn tell(running: &mut Running, output: &mut Output) -> anyhow::Result<()> 
                 }
                 asked = true;
             }
-            _ = terminated.recv() => stop.cancel(),
+            () = ends.told() => stop.cancel(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod shared;
 mod task;
 pub mod terminal;
 mod terminals;
+mod unite;
 mod uploads;
 
 pub use acp::obey;

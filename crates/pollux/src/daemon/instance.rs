@@ -16,6 +16,7 @@ use super::routes::{Api, router};
 use super::team::badge::Lending;
 use super::team::{self, Teams};
 use super::{mcp, server};
+use crate::ends::Ends;
 use crate::team::store::Store;
 use crate::trouble::Trouble;
 use anyhow::Context;
@@ -166,11 +167,10 @@ impl Daemon {
         tasks.spawn(keep(self.api.teams.clone(), self.keep, stop.clone()));
         self.place.announce(&self.address)?;
         tracing::info!(origins = ?self.address.origins, "serving");
-        let (mut interrupt, mut terminate) =
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let (mut interrupt, mut ends) = (signal(SignalKind::interrupt())?, Ends::new()?);
         tokio::select! {
             _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            () = ends.told() => {}
             () = stop.cancelled() => {}
         }
         tracing::info!("stopping");

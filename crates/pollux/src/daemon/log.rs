@@ -27,7 +27,7 @@ pub use page::{
 pub use people::{
     add_device, audit, audited, begins, begun, devices, projects, revoke, seen, trust,
 };
-pub use retain::{Gone, Keep, retain};
+pub use retain::{Gone, Keep, remove, retain};
 pub use row::{MessageOp, Row, Stored, begin, known, stored};
 pub use search::{search, usage};
 

@@ -92,6 +92,8 @@ impl Reader {
 
     /// The next frame; none where there is nothing new.
     pub async fn next(&mut self) -> anyhow::Result<Option<String>> {
+        // One that turned out to be another one's is there no more.
+        self.hub.feed(self.feed.id())?;
         let (head, _) = self.feed.head();
         if self.after < head {
             let page = self.page().await?;

@@ -161,7 +161,10 @@ impl Client {
         if self.readers.contains_key(&**id) {
             return Ok(());
         }
-        let Ok((_, feed)) = self.api.hub.feed(id) else { return Ok(()) };
+        let Ok((_, feed)) = self.api.hub.feed(id) else {
+            // It is gone from the list, which is told anew.
+            return if watched.contains_key(&**id) { self.watch().await } else { Ok(()) };
+        };
         let summary = feed.summary();
         let sent = watched.entry(id.to_string()).or_default();
         if summary.version > *sent {

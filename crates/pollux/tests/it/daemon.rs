@@ -10,6 +10,7 @@ mod guests;
 mod hard;
 pub(crate) mod house;
 mod live;
+mod one;
 mod reconnect;
 pub(crate) mod recovery;
 mod terminal;

@@ -232,6 +232,38 @@ fn ctrl_c_stops_kindly_with_130() {
     assert_eq!((&last["type"], &last["stop_reason"]), (&"turn_ended".into(), &"cancelled".into()));
 }
 
+/// A run in the background, to which something is done once the agent speaks.
+fn disturbed(place: &Place, start: &str, then: &str) -> Output {
+    let gemini = place.cli.program().display().to_string();
+    let grew = "grep -c text_grew events 2>/dev/null";
+    let script = format!(
+        "set -m; ({start} exec {} run slow -o events --agent-path {gemini} > events) & run=$!; \
+         until [ \"$({grew})\" -gt 0 ]; do sleep 0.05; done 2>/dev/null; {then}; wait $run; \
+         echo code $?; echo left $(grep -lsz \"^POLLUX_CHILD=$run-\" /proc/[0-9]*/environ | wc -l)",
+        program()
+    );
+    place.rehearse("slow", "bash").args(["-c", &script]).output().unwrap()
+}
+
+#[test]
+fn a_terminal_that_is_closed_stops_the_agent_and_leaves_nothing_behind() {
+    let Some(place) = Place::newest() else { return };
+    let ran = disturbed(&place, "", "kill -HUP $run");
+    assert_eq!(stdout(&ran), "code 130\nleft 0\n", "{}", stderr(&ran));
+    let events = fs::read_to_string(place.work().join("events")).unwrap();
+    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["type"], &last["stop_reason"]), (&"turn_ended".into(), &"cancelled".into()));
+}
+
+#[test]
+fn a_run_that_shall_outlive_its_terminal_does() {
+    let Some(place) = Place::newest() else { return };
+    let more = "was=$(grep -c text_grew events); kill -HUP $run; \
+                until [ $(grep -c text_grew events) -gt $((was + 10)) ]; do sleep 0.05; done; kill -INT $run";
+    let ran = disturbed(&place, "trap '' HUP;", more);
+    assert_eq!(stdout(&ran), "code 130\nleft 0\n", "{}", stderr(&ran));
+}
+
 #[test]
 fn a_session_is_gone_on_with_and_not_lost() {
     for cli in Cli::all().unwrap() {

@@ -250,7 +250,7 @@ fn about(details: &Details<'_>) -> Option<Meaning> {
         });
     }
     let title = details.urls.and_then(|urls| serde_json::from_str::<Vec<String>>(urls.get()).ok());
-    let title = title.and_then(|urls| urls.into_iter().next());
+    let title = title.map(|urls| urls.join("\n")).filter(|urls| !urls.is_empty());
     title.map(|title| Meaning::Card { title, derived: Derived(vec![("title", "details.urls")]) })
 }
 

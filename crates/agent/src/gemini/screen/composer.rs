@@ -39,6 +39,9 @@ const fn sign(text: &'static str, mode: Option<Mode>, shell: bool) -> Sign {
 /// One character where there are frames, words for screen readers.
 const SIGNS: &[Sign] = &[
     sign(">", None, false),
+    sign("❯", None, false),
+    sign("›", None, false),
+    sign("»", None, false),
     sign("*", Some(Mode::Yolo), false),
     sign("!", None, true),
     sign("(r:)", None, false),
@@ -226,6 +229,19 @@ fn has_footer(rows: &[String], at: usize, halved: bool) -> bool {
         row.contains("sandbox") || row.contains("/model") || row.contains("untrusted")
     };
     closed && lines.iter().any(words)
+}
+
+/// The rows between the input box and the footer, up to where the list is cut.
+pub(super) fn menu(rows: &[String], composer: &Composer) -> Vec<String> {
+    let below = rows.get(composer.rows.end..).unwrap_or_default().iter();
+    let below = below.skip_while(|row| row.is_empty() || is_lower_half(row));
+    let is_footer = |row: &str| {
+        let row = row.to_lowercase();
+        ["sandbox", "/model", "/directory", "untrusted"].iter().any(|word| row.contains(word))
+    };
+    let is_entry = |row: &&String| !row.is_empty() && indent(row) == 1 && !is_footer(row);
+    let cut = |row: &str| matches!(row, "▲" | "▼") || row.starts_with('(');
+    below.take_while(is_entry).map(|row| row.trim().to_owned()).filter(|row| !cut(row)).collect()
 }
 
 /// Where a screen reader reads, the footer comes before the input, and nothing of it after.

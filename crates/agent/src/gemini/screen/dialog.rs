@@ -55,6 +55,7 @@ fn read(rows: &[String]) -> Option<Dialog> {
         subject: head.as_ref().map(|head| head.about.clone()).unwrap_or_default(),
         text,
         meaning: shown::meaning(kind, head.as_ref(), before),
+        body: shown::whole(kind, before),
         options: options.to_vec(),
         typed: typed || options.iter().any(|option| kind::is_typed(&option.label)),
         place: head.as_ref().and_then(|head| head.place),

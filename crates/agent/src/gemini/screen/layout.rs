@@ -10,8 +10,35 @@ pub(super) const MARKS: &[char] = &['✦', 'ℹ', '✕', '⚠', '✖'];
 /// How many columns in from the left a line of the outermost frame begins at most.
 const OUTERMOST: usize = 2;
 
-/// The rows of a screen without the scroll bar that 0.16 draws in the last column.
+/// How much narrower than the window a box of the CLI is at most. A table in an answer is as wide as what is in it.
+const MARGIN: usize = 6;
+
+/// The rows of a screen without the scroll bar that 0.16 draws in the last column, and with the boxes drawn as all versions so
+/// far have drawn them.
 pub(super) fn rows(screen: &Screen) -> Vec<String> {
+    let rows = barless(screen);
+    let wide = usize::from(screen.size.columns).saturating_sub(MARGIN);
+    let cornered = |row: &String| begins(row, &['┌', '┏', '╔']).is_some() && row.width() >= wide;
+    if rows.iter().any(|row| begins(row, &['╭', '╰']).is_some()) || !rows.iter().any(cornered) {
+        return rows;
+    }
+    rows.iter().map(|row| row.chars().map(rounded).collect()).collect()
+}
+
+/// A piece of a box as it would be in one with round corners.
+fn rounded(piece: char) -> char {
+    match piece {
+        '┌' | '┏' | '╔' => '╭',
+        '┐' | '┓' | '╗' => '╮',
+        '└' | '┗' | '╚' => '╰',
+        '┘' | '┛' | '╝' => '╯',
+        '┃' | '║' => '│',
+        '━' | '═' => '─',
+        other => other,
+    }
+}
+
+fn barless(screen: &Screen) -> Vec<String> {
     let columns = usize::from(screen.size.columns);
     let barred =
         screen.rows.iter().any(|row| bar(row, columns).is_some() && row.width() == columns);
@@ -53,7 +80,7 @@ fn all(row: &str, char: char) -> bool {
 
 /// A line from edge to edge, which parts the conversation from what is below it.
 pub(super) fn is_rule(row: &str) -> bool {
-    indent(row) <= 1 && all(row, '─')
+    indent(row) <= 1 && ['─', '━', '═'].iter().any(|line| all(row, *line))
 }
 
 /// The upper edge of a block with a background.

@@ -1,9 +1,8 @@
 //! Readings one after the other, as events: each change once, and nothing for a picture that is not finished.
 
-use super::{Dialog, Evidence, Reading};
+use super::{Body, Dialog, Evidence, Reading};
 use crate::model::{
-    Answer, Event, EventKind, Meaning, Mode, Part, QuestionKind, SessionChange, SessionStatus,
-    Source, Text,
+    Answer, Event, EventKind, Mode, Part, QuestionKind, SessionChange, SessionStatus, Source, Text,
 };
 
 /// Follows the screen of one session. Pure: what it knows is what it was shown.
@@ -23,10 +22,19 @@ pub struct Watch {
     status: Option<SessionStatus>,
     mode: Option<Mode>,
     model: Option<String>,
-    open: Option<(String, Dialog)>,
+    open: Option<Open>,
     asked: u64,
     query: Option<String>,
     answer: String,
+}
+
+/// A question that stands there.
+#[derive(Debug, Clone)]
+struct Open {
+    id: String,
+    dialog: Dialog,
+    /// It was seen to stand still. Before that some versions lay it out twice, with other rows for want of room.
+    stood: bool,
 }
 
 impl Watch {
@@ -37,7 +45,14 @@ impl Watch {
 
     /// The question that is open, with its id.
     pub fn open(&self) -> Option<(&str, &Dialog)> {
-        self.open.as_ref().map(|(id, dialog)| (&**id, dialog))
+        self.open.as_ref().map(|open| (&*open.id, &open.dialog))
+    }
+
+    /// The picture stands still: what is open is laid out, and what differs from it is another question.
+    pub fn stands(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.stood = true;
+        }
     }
 
     /// Takes a reading in and gives what is new.
@@ -56,6 +71,30 @@ impl Watch {
         }
         events.extend(self.ask(reading));
         events
+    }
+
+    /// The agent went on with what was asked: what stands there from now on is asked anew, however much it looks the same.
+    pub fn goes_on(&mut self) -> Option<Event<'static>> {
+        let question_id = Text::from(self.open.take()?.id);
+        let answer = Answer::Elsewhere;
+        Some(event(EventKind::Answered { question_id, answer }).derived("title"))
+    }
+
+    /// What stands there is asked under another name: an answer to the first was sent, and must not fit a second time.
+    pub fn ask_again(&mut self) -> Option<Event<'static>> {
+        let open = self.open.take()?;
+        let asked = self.name(open.dialog);
+        self.stands();
+        Some(asked)
+    }
+
+    /// Opens a question.
+    fn name(&mut self, dialog: Dialog) -> Event<'static> {
+        self.asked += 1;
+        let id = format!("screen-{}", self.asked);
+        let question = dialog.question(id.clone());
+        self.open = Some(Open { id, dialog, stood: false });
+        event(EventKind::Asked(Box::new(question)))
     }
 
     fn change(&mut self, reading: &Reading) -> SessionChange<'static> {
@@ -83,12 +122,14 @@ impl Watch {
 
     /// A question closes when another one is there, or when nobody is waited for any more.
     fn close(&mut self, reading: &Reading) -> Option<Event<'static>> {
-        let (_, open) = self.open.as_ref()?;
-        let other = asked(reading).is_some_and(|dialog| !is_same(open, dialog));
+        let open = self.open.as_ref()?;
+        let other = asked(reading).is_some_and(|dialog| {
+            !is_same(&open.dialog, dialog) || (open.stood && !shows_the_same(&open.dialog, dialog))
+        });
         if self.status == Some(SessionStatus::Waiting) && !other {
             return None;
         }
-        let (id, _) = self.open.take()?;
+        let id = self.open.take()?.id;
         // Which option it was, whoever pressed the key knows; the screen does not say.
         let answer = if self.status == Some(SessionStatus::Exited) {
             Answer::Cancelled
@@ -100,16 +141,12 @@ impl Watch {
 
     fn ask(&mut self, reading: &Reading) -> Option<Event<'static>> {
         let dialog = asked(reading)?;
-        if let Some((_, open)) = &mut self.open {
+        if let Some(open) = &mut self.open {
             // The sign moved to another option: the same question.
-            *open = dialog.clone();
+            open.dialog = dialog.clone();
             return None;
         }
-        self.asked += 1;
-        let id = format!("screen-{}", self.asked);
-        let question = dialog.question(id.clone());
-        self.open = Some((id, dialog.clone()));
-        Some(event(EventKind::Asked(Box::new(question))))
+        Some(self.name(dialog.clone()))
     }
 
     /// What the answer grew by. The session file has it whole later.
@@ -148,23 +185,15 @@ fn is_same(one: &Dialog, other: &Dialog) -> bool {
     let options = one.kind == QuestionKind::Choice || one.options.len() == other.options.len();
     let told = (one.kind, &one.tool, &one.text, one.place)
         == (other.kind, &other.tool, &other.text, other.place);
-    told && options && is_same_text(&one.subject, &other.subject) && is_same_command(one, other)
+    told && options && is_same_text(&one.subject, &other.subject)
 }
 
-/// Two commands that only begin alike are two questions, also where the line of the tool has no room for all of them. Where
-/// rows are wrapped does not count, nor what there is no room for.
-fn is_same_command(one: &Dialog, other: &Dialog) -> bool {
-    let command = |dialog: &Dialog| match &dialog.meaning {
-        Some(Meaning::Command { command, .. }) => {
-            let head = command.split('…').next().unwrap_or(command);
-            Some(head.chars().filter(|char| !char.is_whitespace()).collect::<String>())
-        }
-        _ => None,
-    };
-    match (command(one), command(other)) {
-        (Some(one), Some(other)) => one.starts_with(&other) || other.starts_with(&one),
-        _ => true,
-    }
+/// Whether two dialogs would do the same, as far as each has room for it: two changes of one file are two questions, and so are
+/// two commands that only begin alike.
+pub fn shows_the_same(one: &Dialog, other: &Dialog) -> bool {
+    let part = |part: &Body, whole: &Body| part.cut && whole.text.contains(&part.text);
+    let (first, second) = (&one.body, &other.body);
+    first.text == second.text || part(first, second) || part(second, first)
 }
 
 /// The same text, where the end of either may be cut.
@@ -189,19 +218,19 @@ fn grown<'a>(before: &str, now: &'a str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dialog, Evidence, Reading};
+    use super::super::{Body, Dialog, Evidence, Reading};
     use super::Watch;
-    use crate::model::{Derived, Meaning, QuestionKind, SessionStatus};
+    use crate::model::{QuestionKind, SessionStatus};
 
-    fn asking(command: &str) -> Reading {
-        let command = command.to_owned();
-        let derived = Derived(vec![("command", "screen")]);
+    fn asking(subject: &str, rows: &str, cut: bool) -> Reading {
+        let text = rows.chars().filter(|char| !char.is_whitespace()).collect();
         let dialog = Dialog {
-            kind: QuestionKind::Command,
-            tool: Some("Shell".to_owned()),
-            subject: "cd /a/long/way && rm…".to_owned(),
-            text: "Allow execution of [Shell]?".to_owned(),
-            meaning: Some(Meaning::Command { command, output: None, exit_code: None, derived }),
+            kind: QuestionKind::Edit,
+            tool: Some("WriteFile".to_owned()),
+            subject: subject.to_owned(),
+            text: "Apply this change?".to_owned(),
+            meaning: None,
+            body: Body { text, cut },
             options: Vec::new(),
             typed: true,
             place: None,
@@ -210,14 +239,52 @@ mod tests {
         Reading { status, evidence: Evidence::Title, dialog: Some(dialog), ..Reading::default() }
     }
 
+    /// Whether a dialog is taken for the one before it.
+    fn is_one_question(before: &Reading, after: &Reading) -> bool {
+        let mut watch = Watch::default();
+        watch.see(before);
+        watch.stands();
+        let first = watch.open().unwrap().0.to_owned();
+        let told = watch.see(after).len();
+        let same = watch.open().unwrap().0 == first;
+        assert_eq!(told, if same { 0 } else { 2 }, "one is closed, the other opened");
+        same
+    }
+
     #[test]
     fn of_two_long_commands_that_begin_alike_each_is_a_question() {
+        let asking = |command| asking("cd /a/long/way && rm…", command, false);
+        let one = asking("cd /a/long/way && rm one");
+        let wrapped = asking("cd /a/long/way\n&& rm one");
+        assert!(is_one_question(&one, &wrapped), "it is only wrapped in another way");
+        assert!(!is_one_question(&one, &asking("cd /a/long/way && rm two")));
+        assert!(!is_one_question(&one, &asking("cd /a/long/way && rm one more")));
+    }
+
+    #[test]
+    fn of_two_changes_of_one_file_each_is_a_question() {
+        let asking = |rows, cut| asking("Writing to notes.txt", rows, cut);
+        let one = asking("1 one\n2 two", false);
+        assert!(!is_one_question(&one, &asking("1 one\n2 two\n3 three", false)));
+        assert!(!is_one_question(&one, &asking("1 - one\n1 + two", false)));
+        assert!(is_one_question(&one, &asking("2 two", true)), "there is less room for it");
+        assert!(!is_one_question(&asking("2 two", true), &asking("2 three", true)));
         let mut watch = Watch::default();
-        watch.see(&asking("cd /a/long/way && rm one"));
+        watch.see(&asking("1 one", false));
+        assert!(watch.see(&asking("2 two", true)).is_empty(), "it is being laid out");
+    }
+
+    #[test]
+    fn what_looks_the_same_is_asked_anew_once_the_agent_went_on() {
+        let one = asking("Writing to notes.txt", "1 one", false);
+        let mut watch = Watch::default();
+        watch.see(&one);
         let first = watch.open().unwrap().0.to_owned();
-        watch.see(&asking("cd /a/long/way\n&& rm one"));
-        assert_eq!(watch.open().unwrap().0, first, "it is only wrapped in another way");
-        watch.see(&asking("cd /a/long/way && rm two"));
-        assert_ne!(watch.open().unwrap().0, first);
+        assert!(watch.goes_on().is_some());
+        assert_eq!(watch.see(&one).len(), 1);
+        let second = watch.open().unwrap().0.to_owned();
+        assert!(watch.ask_again().is_some());
+        let third = watch.open().unwrap().0.to_owned();
+        assert!(first != second && second != third && third != first);
     }
 }

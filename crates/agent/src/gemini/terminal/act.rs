@@ -59,9 +59,13 @@ impl Work {
         } else if self.reading.shell {
             self.enter_shell(false).await?;
         }
+        let before = self.reading.menu.clone();
         self.paste(&pasted).await?;
         if matches!(words, Words::Prompt(_)) {
             self.fusion.sent(&pasted);
+        }
+        if let Words::Command(command) = words {
+            self.is_offered(command, &before).await?;
         }
         let cleared = matches!(words, Words::Command(command) if clears(command));
         self.submit(&pasted).await?;
@@ -75,6 +79,25 @@ impl Work {
             self.is_idle_again().await;
         }
         Ok(())
+    }
+
+    /// While a command is typed the CLI offers commands below it, at first all of them, and Enter takes the first that is offered:
+    /// so Enter waits until that is the one which was typed.
+    async fn is_offered(&mut self, command: &str, before: &[String]) -> Result<(), Failure> {
+        let word = command.rsplit([' ', '/']).next().unwrap_or_default().to_lowercase();
+        let fits = |work: &Self| offers(&work.reading.menu, before, &word);
+        // Nothing is offered where words stand behind the command, or nobody knows it.
+        let limit = if command.contains(' ') { RUNS } else { SHOWN };
+        self.until(limit, |work| fits(work) == Some(true)).await;
+        self.until(PATIENCE, |work| work.is_settled() && fits(work) != Some(false)).await;
+        self.refresh().await?;
+        if fits(self) != Some(false) {
+            return Ok(());
+        }
+        let offered = self.reading.menu.first().cloned().unwrap_or_default();
+        self.clear_draft().await?;
+        let message = format!("for `{command}` the CLI offers something else: {offered:?}");
+        Err(refusal("not_accepted", message, "nothing was sent: send it once more"))
     }
 
     /// A command of the CLI's own may begin no turn, and then nothing on the screen says that it is over. Whoever sent it as
@@ -127,6 +150,10 @@ impl Work {
     pub(super) async fn has_no_draft(&mut self) -> Result<(), Failure> {
         // What tmux has drawn by now, and not what we have.
         self.refresh().await?;
+        let put_there = self.put_there.take();
+        if put_there.is_some() && put_there == self.reading.draft {
+            self.clear_draft().await?;
+        }
         let empty = |work: &Self| work.reading.draft.as_deref() == Some("");
         if self.until(TYPING, empty).await {
             return Ok(());
@@ -366,7 +393,30 @@ pub(super) fn gone() -> Failure {
         .hint("go on with its session: `pollux new --resume ID`")
 }
 
+/// Whether the first of what is offered is what was typed: by its name, or by what is said of it where that is another name
+/// of it. None where nothing is offered that was not there before.
+fn offers(menu: &[String], before: &[String], word: &str) -> Option<bool> {
+    let [first, rest @ ..] = menu else { return None };
+    (menu != before).then(|| rest.is_empty() || first.to_lowercase().contains(word))
+}
+
 /// Commands of the CLI that begin a new conversation.
 fn clears(command: &str) -> bool {
     matches!(command.trim(), "/clear" | "/new")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offers;
+
+    #[test]
+    fn enter_waits_until_what_is_offered_is_what_was_typed() {
+        let rows = |rows: &[&str]| rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>();
+        let all = rows(&["clear   Clear the screen", "compress   Compresses the context"]);
+        assert_eq!(offers(&all, &[], "rewind"), Some(false));
+        assert_eq!(offers(&all, &[], "compress"), Some(false), "Enter would clear");
+        assert_eq!(offers(&rows(&["rewind   Jump back"]), &[], "rewind"), Some(true));
+        assert_eq!(offers(&[], &[], "rewind"), None);
+        assert_eq!(offers(&all, &all, "rewind"), None, "it stood there before");
+    }
 }

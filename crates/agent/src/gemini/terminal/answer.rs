@@ -11,6 +11,9 @@ use std::time::Duration;
 /// How long the CLI may take to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a question may take to stand still. One in which something moves for ever is answered all the same.
+const STANDS: Duration = Duration::from_secs(1);
+
 impl Work {
     /// Answers the open question. Done when it is gone from the screen.
     pub(super) async fn answer(
@@ -22,6 +25,8 @@ impl Work {
         self.has_begun().await?;
         // What tmux has drawn by now, and not what we have: a key over another question would answer that one.
         self.refresh().await?;
+        // Until it stands still nothing in it tells two questions apart.
+        self.until(STANDS, Self::is_settled).await;
         let Some((id, dialog)) = self.fusion.question() else {
             return Err(refusal("no_question", "the agent asks nothing", "look at its screen"));
         };
@@ -50,10 +55,18 @@ impl Work {
             let message = "the question is still there";
             return Err(refusal("not_accepted", message, "look at its screen"));
         }
+        self.keeps_draft().await;
         match reason.filter(|_| typed.is_none()) {
             Some(reason) => self.explain(reason).await,
             None => Ok(()),
         }
+    }
+
+    /// Whoever goes back in the conversation finds what was said there in the input box. Nobody has typed that.
+    async fn keeps_draft(&mut self) {
+        self.until(STANDS, Self::is_settled).await;
+        let draft = self.reading.draft.clone().filter(|draft| !draft.is_empty());
+        self.put_there = draft.filter(|_| self.status() == SessionStatus::Idle);
     }
 
     /// Chooses an option: by its number where it has one, which takes effect at once; else by going there.
@@ -67,7 +80,14 @@ impl Work {
         let keys = vec![key; at.abs_diff(from)];
         if !keys.is_empty() {
             self.pane.press(&keys).await?;
-            self.pause(Duration::from_millis(60)).await;
+            // Enter takes what is chosen, and that must be seen first: a busy CLI passes over a key that comes too soon.
+            let there =
+                |work: &Self| work.reading.dialog.as_ref().is_some_and(|now| is_at(now, at));
+            self.until(PATIENCE, |work| there(work) && work.is_settled()).await;
+            if !there(self) {
+                let message = "the CLI did not go to that option";
+                return Err(refusal("not_accepted", message, "look at its screen"));
+            }
         }
         self.pane.press(&["Enter"]).await
     }
@@ -122,6 +142,11 @@ fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
             Err(refusal("no_such_choice", message, &format!("there are: {}", labels.join(", "))))
         }
     }
+}
+
+/// Whether Enter would choose the option in this place.
+fn is_at(dialog: &Dialog, place: usize) -> bool {
+    dialog.options.get(place).is_some_and(|option| option.selected)
 }
 
 /// Whether an option is the one that words are typed into: the last one of a dialog that has such.

@@ -1,9 +1,10 @@
 //! All sources of one live session made one log: the screen, the session file, the hooks. Each fact is told once. Pure.
 
-use super::super::screen::{Dialog, Reading, Watch};
+use super::super::screen::{Dialog, Reading, Watch, shows_the_same};
+use super::noted::Noted;
 use crate::model::{
-    Answer, Effect, Event, EventKind, Failure, Level, Phase, Question, Rewrite, Role,
-    SessionChange, SessionStatus, Source, StopReason, Text,
+    Answer, Effect, Event, EventKind, Failure, Level, Phase, Rewrite, Role, SessionChange,
+    SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -16,8 +17,8 @@ pub struct Fusion {
     /// The question that was answered by us: its going is no news.
     answered: Option<String>,
     turn: Option<Turn>,
-    /// What a hook told of the question that comes next.
-    noted: Option<Box<Question<'static>>>,
+    /// What hooks told of questions.
+    noted: Noted,
     /// Prompts that were sent and have not begun a turn.
     sent: VecDeque<String>,
     /// What was said here: what is looked for in session files.
@@ -57,7 +58,7 @@ impl Fusion {
             screen: Watch::default(),
             answered: None,
             turn: None,
-            noted: None,
+            noted: Noted::default(),
             sent: VecDeque::new(),
             said: Vec::new(),
             heard: VecDeque::new(),
@@ -161,11 +162,12 @@ impl Fusion {
         }
     }
 
-    /// The answer was not taken: the question that was told as answered is open again.
+    /// A question stands there though one that looks like it was answered: the answer was not taken, or it is another one. It is
+    /// asked under a name of its own, because nobody has seen and answered that one.
     pub fn still_asks(&mut self, out: &mut Vec<Event<'static>>) {
         self.answered = None;
-        let Some((id, dialog)) = self.screen.open() else { return };
-        out.push(Event::new(Source::Screen, EventKind::Asked(Box::new(dialog.question(id)))));
+        let Some(asked) = self.screen.ask_again() else { return };
+        out.push(asked);
         if let Some(turn) = &mut self.turn {
             turn.cancelled = false;
         }
@@ -192,11 +194,24 @@ impl Fusion {
         if let (Some((_, open)), Some(dialog)) = (self.screen.open(), &seen.dialog)
             && picture.resized
             && is_alike(open, dialog)
+            && (!picture.settled || shows_the_same(open, dialog))
         {
             // Wrapped anew, and perhaps cut: the same question.
             seen.dialog = Some(open.clone());
         }
         for event in self.screen.see(&seen) {
+            self.seen(event, reading, out);
+        }
+        if picture.settled {
+            self.screen.stands();
+        }
+    }
+
+    /// Before this picture the agent went on with what was asked, and it asks again: what looks like the same question is another
+    /// one.
+    pub fn asks_anew(&mut self, reading: &Reading, out: &mut Vec<Event<'static>>) {
+        let gone = if reading.dialog.is_some() { self.screen.goes_on() } else { None };
+        if let Some(event) = gone {
             self.seen(event, reading, out);
         }
     }
@@ -222,7 +237,8 @@ impl Fusion {
                 _ => {}
             },
             EventKind::Asked(question) => {
-                if let Some(noted) = self.noted.take().filter(|noted| noted.kind == question.kind) {
+                let noted = self.screen.open().and_then(|(_, dialog)| self.noted.take(dialog));
+                if let Some(noted) = noted {
                     question.meaning = noted.meaning.or_else(|| question.meaning.take());
                     question.tool = noted.tool.or_else(|| question.tool.take());
                 }
@@ -254,6 +270,7 @@ impl Fusion {
             self.begin(query, Source::Screen, out);
         }
         let Some(mut turn) = self.turn.take() else { return };
+        self.noted.clear();
         // By whomever, with whichever key: the agent says so.
         turn.cancelled |= reading.cancelled;
         let error = reading
@@ -318,10 +335,7 @@ impl Fusion {
                 self.begin(prompt.to_string(), Source::Hook, out);
             }
             // It knows what the dialog will be about before it is drawn, and better: the whole change, the whole command.
-            // Where one is open already, it comes too late for that one, and must not be taken for the next one's.
-            EventKind::Asked(question) => {
-                self.noted = Some(question).filter(|_| self.question().is_none());
-            }
+            EventKind::Asked(question) => self.noted.push(question),
             // The file says when a session began, the screen when a turn ends, the process when all is over.
             EventKind::SessionStarted { .. }
             | EventKind::TurnEnded { .. }
@@ -386,7 +400,7 @@ fn is_alike(one: &Dialog, other: &Dialog) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::screen::{Choosable, Dialog, Evidence, Reading};
+    use super::super::super::screen::{Body, Choosable, Dialog, Evidence, Reading};
     use super::{Fusion, Picture};
     use crate::gemini::hooks::Translator;
     use crate::gemini::transcript::events;
@@ -418,6 +432,7 @@ mod tests {
             text: format!("Allow {command}?"),
             subject: String::new(),
             meaning: None,
+            body: Body::default(),
             options,
             typed: false,
             place: None,
@@ -488,6 +503,24 @@ mod tests {
     }
 
     #[test]
+    fn two_questions_that_look_the_same_are_two_where_the_agent_went_on_in_between() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.screen(&asking("ls"), SETTLED, &mut out);
+        fusion.answered("Allow once", Effect::AllowOnce, None, &mut out);
+        out.clear();
+        fusion.asks_anew(&asking("ls"), &mut out);
+        fusion.screen(&asking("ls"), DRAWN, &mut out);
+        assert_eq!(kinds(&out), ["asked"], "that the first was answered is told already");
+        out.clear();
+        fusion.asks_anew(&asking("ls"), &mut out);
+        fusion.screen(&asking("ls"), DRAWN, &mut out);
+        assert_eq!(kinds(&out), ["answered elsewhere", "asked"], "by somebody at the desk");
+        assert_eq!(fusion.question().unwrap().0, "screen-3");
+    }
+
+    #[test]
     fn a_question_whose_answer_was_not_taken_is_open_again() {
         let mut fusion = Fusion::new("s");
         let mut out = Vec::new();
@@ -495,10 +528,11 @@ mod tests {
         fusion.screen(&asking("ls"), SETTLED, &mut out);
         fusion.answered("No", Effect::RejectOnce, None, &mut out);
         assert!(fusion.question().is_none());
+        let first = fusion.stands().unwrap().to_owned();
         out.clear();
         fusion.still_asks(&mut out);
         assert_eq!(kinds(&out), ["asked"]);
-        assert!(fusion.question().is_some());
+        assert_ne!(fusion.question().unwrap().0, first, "an answer to the first fits it no more");
         fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
         fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
         let told = kinds(&out);

@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 const SIZE: Size = Size { columns: 120, rows: 40 };
 /// Since this version an id can be given in advance.
 const CHOOSES_ID: Version = Version::new(0, 41, 0);
-/// The CLI wants to be started again: it has asked whether a folder is trusted, or was updated.
-const AGAIN: &str = r#"while :; do "$@"; code=$?; [ "$code" -eq 199 ] || exit "$code"; done"#;
+/// The CLI wants to be started again (199): it has asked whether a folder is trusted, or was updated. And it could not read its
+/// settings (52), before anything was said: another one may be writing them at this moment, so it is tried twice more.
+const AGAIN: &str = r#"left=2; while :; do "$@"; code=$?; case $code in 199) ;; 52) [ $left -gt 0 ] || exit 52; left=$((left - 1)); sleep 0.5 ;; *) exit $code ;; esac; done"#;
 /// Variables that are of the terminal or the shell that we were called in, and those that make the CLI think that
 /// nobody is there.
 const NOT_PASSED_ON: [&str; 16] = [
@@ -68,6 +69,7 @@ pub struct Start {
     model: Option<String>,
     include: Vec<PathBuf>,
     session_id: Option<String>,
+    name: Option<String>,
     resume: Option<Resume>,
     extra: Vec<String>,
     size: Option<Size>,
@@ -153,6 +155,14 @@ impl Start {
         self
     }
 
+    /// What it is called by whoever starts it: its hooks say so too, and those who come later find it under this name, also
+    /// before its id is known. Without this it is its id, or a name of ours.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Goes on with a session instead of beginning a new one. A copy of it is kept first, its minute is waited for, and
     /// nothing is sent before all of it is seen to be there.
     #[must_use]
@@ -213,12 +223,13 @@ impl Start {
             files.resume(&resume.file);
         }
         let command = self.command(&cli, id.as_deref());
-        let env = self.environment(&key);
+        let name = self.name.clone().unwrap_or_else(|| key.clone());
+        let env = self.environment(&name);
         let pane = self.open(server, &cwd, &env, &command).await?;
         let version = cli.version.map(|version| version.to_string()).unwrap_or_default();
         for (name, value) in [
             ("key", key.as_str()),
-            ("name", key.as_str()),
+            ("name", name.as_str()),
             ("cwd", &cwd.display().to_string()),
             ("gemini", &gemini.display().to_string()),
             ("version", &version),
@@ -287,14 +298,14 @@ impl Start {
     }
 
     /// What the CLI finds in its environment: all that we have, and what makes it one process that a signal reaches.
-    fn environment(&self, key: &str) -> Vec<(String, String)> {
+    fn environment(&self, name: &str) -> Vec<(String, String)> {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
             (!NOT_PASSED_ON.contains(&name.as_str())).then_some((name, value))
         });
         let mut env: Vec<(String, String)> = own.collect();
         env.push(("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned()));
-        env.push((KEY.to_owned(), key.to_owned()));
+        env.push((KEY.to_owned(), name.to_owned()));
         env.extend(self.env.iter().cloned());
         env
     }

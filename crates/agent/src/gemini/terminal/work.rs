@@ -2,6 +2,7 @@
 
 use super::super::hooks::Translator;
 use super::super::screen::{Reading, read};
+use super::again::Again;
 use super::files::Files;
 use super::fuse::{Fusion, Picture};
 use super::listens::Listens;
@@ -60,6 +61,9 @@ pub(super) struct Work {
     /// Since when an idle input box stands there, whatever else is being drawn.
     ready: Option<Instant>,
     resized: bool,
+    again: Again,
+    /// What the CLI has put into its input box after an answer.
+    pub(super) put_there: Option<String>,
     /// How long the CLI took to show what was pasted last: as slow is it with everything.
     pub(super) shown_in: Duration,
     pub(super) over: bool,
@@ -102,6 +106,8 @@ impl Work {
             settles: None,
             ready: None,
             resized: false,
+            again: Again::default(),
+            put_there: None,
             shown_in: Duration::ZERO,
             over: false,
         };
@@ -230,6 +236,7 @@ impl Work {
             }
         } else if !news.output.is_empty() {
             self.emulator.feed(&news.output);
+            self.emulator.take_titles().iter().for_each(|title| self.again.hear(title));
             self.mark();
         }
         if let Some(told) = news.told {
@@ -288,7 +295,14 @@ impl Work {
         }
         let mut out = Vec::new();
         let picture = Picture { settled, resized: self.resized };
+        let before = self.asks().map(str::to_owned);
+        if self.again.take() {
+            self.fusion.asks_anew(&self.reading, &mut out);
+        }
         self.fusion.screen(&self.reading, picture, &mut out);
+        if self.asks() != before.as_deref() {
+            self.again.opened(self.emulator.title());
+        }
         self.say(out).await;
     }
 

@@ -15,7 +15,7 @@ const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x
 /// How many start at the same time: more would only wait for each other.
 const STARTING: usize = 4;
 
-async fn command(show: &mut Show, line: &str) {
+pub(super) async fn command(show: &mut Show, line: &str) {
     let orders = show.live.orders();
     let sent = show.order(orders.send(Words::typed(line), Vec::new(), Busy::Wait)).await;
     if let Err(failure) = sent {

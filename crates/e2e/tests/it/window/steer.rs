@@ -254,3 +254,27 @@ async fn an_agent_that_cannot_start_leaves_its_code_and_a_login_shell_can_start_
     show.stop().await;
     theatre.close().await;
 }
+
+/// What a person sees where the CLI cannot read its settings.
+const UNREAD: &str = "settings.json";
+
+#[tokio::test]
+async fn settings_that_are_being_written_while_an_agent_starts_are_read_once_they_are_whole() {
+    let Some(cli) = Cli::newest().unwrap().pop() else { return };
+    let theatre = Theatre::new(&cli, "greeting").await;
+    let settings = theatre.stage.home().gemini().join("settings.json");
+    let whole = std::fs::read_to_string(&settings).unwrap();
+    let half: String = whole.chars().take(whole.len() / 2).collect();
+    std::fs::write(&settings, half).unwrap();
+    let mut show = theatre.play(theatre.start()).await;
+    wait_for("the CLI says that it cannot read them", super::LIMIT, async || {
+        let screen = show.screen().await;
+        if screen.contains(UNREAD) { Ok(()) } else { Err(screen) }
+    })
+    .await;
+    std::fs::write(&settings, whole).unwrap();
+    show.prompt("say hello").await;
+    assert_eq!(ended(&mut show, 0).await, StopReason::EndTurn);
+    show.stop().await;
+    theatre.close().await;
+}

@@ -5,6 +5,7 @@ use super::joined::{self, Place};
 use super::lines::{BAD_PARAMS, Call, Desk, NO_METHOD, Wrong, answer};
 use super::session::{Awaited, Open, Over, Shared, To, lock, mode_name};
 use super::steer::{Steer, Taken};
+use crate::ends::Ends;
 use pollux_agent::acp::relay;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -63,7 +64,7 @@ impl Editor {
 
     /// Works until the editor is gone.
     pub(super) async fn run(mut self, mut lines: mpsc::Receiver<Call>) -> anyhow::Result<()> {
-        let mut terminated = signal(SignalKind::terminate())?;
+        let mut ends = Ends::new()?;
         let mut interrupted = signal(SignalKind::interrupt())?;
         loop {
             tokio::select! {
@@ -73,7 +74,7 @@ impl Editor {
                 },
                 Some(Ok(opening)) = self.opening.join_next() => self.opened(opening).await?,
                 Some(Ok(over)) = self.open.join_next() => self.over(&over)?,
-                _ = terminated.recv() => break,
+                () = ends.told() => break,
                 _ = interrupted.recv() => break,
             }
         }

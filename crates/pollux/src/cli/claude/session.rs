@@ -7,6 +7,7 @@ use super::open::Opened;
 use super::setup::{self, Asks, Setup};
 use super::told::Told;
 use crate::client::Twin;
+use crate::ends::Ends;
 use crate::report;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::claude::control::{self, Ask, Line, User};
@@ -132,7 +133,7 @@ impl Session {
     /// Works until nobody wants anything any more.
     pub(super) async fn run(mut self, mut lines: mpsc::Receiver<Line>) -> anyhow::Result<ExitCode> {
         let mut interrupted = signal(SignalKind::interrupt())?;
-        let mut terminated = signal(SignalKind::terminate())?;
+        let mut ends = Ends::new()?;
         let mut open = true;
         self.hooked("SessionStart", json!({ "source": self.source })).await?;
         self.next_turn().await?;
@@ -143,7 +144,7 @@ impl Session {
                 answer = self.answers.next(), if self.answers.waits() => Woke::Answer(answer?),
                 () = self.twin.stopped() => Woke::Stop,
                 _ = interrupted.recv() => Woke::Stop,
-                _ = terminated.recv() => Woke::Stop,
+                () = ends.told() => Woke::Stop,
             };
             match woke {
                 Woke::Line(Some(line)) => self.line(line).await?,

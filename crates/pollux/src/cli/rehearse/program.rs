@@ -1,6 +1,7 @@
 //! The program of a rehearsal: started in the environment, waited for, ended with everything it started.
 #![expect(clippy::disallowed_methods, reason = "this module gives the child its group and ends it")]
 
+use crate::ends::Ends;
 use crate::trouble::Trouble;
 use pollux_rehearsal::Home;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -25,8 +26,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<ExitCode> {
     let Some((program, args)) = words.split_first() else { return Ok(ExitCode::SUCCESS) };
     let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
-    let mut hung_up = signal(SignalKind::hangup())?;
+    let mut ends = Ends::new()?;
     let own_group = !std::io::stdin().is_terminal();
     let mut command = Command::new(program);
     command.args(args).envs(env.iter().map(|(name, value)| (name, value))).kill_on_drop(true);
@@ -49,8 +49,7 @@ pub(super) async fn run(
             status = child.wait() => break status?,
             // On a terminal the program had the interrupt as well, and decides.
             _ = interrupted.recv() => pass_on(group, Signal::INT),
-            _ = terminated.recv() => end(group, &mut child),
-            _ = hung_up.recv() => end(group, &mut child),
+            () = ends.told() => end(group, &mut child),
         }
     };
     if let Some(group) = group {

@@ -4,6 +4,7 @@ use super::ask::Asker;
 use super::live::Live as Line;
 use super::output::Output;
 use super::{Format, Here, Run, prompt, refused, resume};
+use crate::ends::Ends;
 use crate::report;
 use crate::report::keys::Wanted;
 use pollux_agent::acp::{
@@ -236,15 +237,12 @@ async fn any(args: &Run, cwd: &Path, policy: Policy) -> Result<Talk, Failure> {
 /// Ctrl-C, and being told to end.
 struct Signals {
     interrupted: Signal,
-    terminated: Signal,
+    ends: Ends,
 }
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupted: signal(SignalKind::interrupt())?,
-            terminated: signal(SignalKind::terminate())?,
-        })
+        Ok(Self { interrupted: signal(SignalKind::interrupt())?, ends: Ends::new()? })
     }
 
     /// What the person says next; none where a signal comes first.
@@ -256,7 +254,7 @@ impl Signals {
         tokio::select! {
             said = says(&wanted) => return said,
             _ = self.interrupted.recv() => {}
-            _ = self.terminated.recv() => {}
+            () = self.ends.told() => {}
         }
         wanted.end();
         Ok(None)
@@ -332,7 +330,7 @@ async fn hear(
                 report::quiet("stopping; Ctrl-C once more ends it at once");
                 drop(control.cancel().await);
             }
-            _ = signals.terminated.recv() => drop(control.cancel().await),
+            () = signals.ends.told() => drop(control.cancel().await),
         }
     }
 }

@@ -124,8 +124,9 @@ impl Hub {
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
         let slot = Slot { file: Some(path), ..Slot::new(no, feed) };
-        let mut slots = lock(&self.inner.slots);
-        slots.entry(id).or_insert(slot);
+        lock(&self.inner.slots).entry(id.clone()).or_insert(slot);
+        // An agent of ours may have learned meanwhile that it is its own.
+        self.unite(&id).await;
         Ok(())
     }
 

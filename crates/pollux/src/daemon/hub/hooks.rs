@@ -98,7 +98,8 @@ impl Hub {
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
         let slot = Slot { file, ..Slot::new(no, feed) };
         lock(&self.inner.slots).entry(id.clone()).or_insert(slot);
-        Ok(id)
+        self.unite(&id).await;
+        self.find(&id).map_err(Into::into)
     }
 }
 

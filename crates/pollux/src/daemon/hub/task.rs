@@ -12,7 +12,7 @@ pub use snapshot::Snapshot;
 
 use super::agent::{Agent, Agents, Orders, Wanted};
 use super::uploads::Uploads;
-use super::{Hub, Slot};
+use super::{Hub, Inner, Slot};
 use crate::api::{Driver, Summary};
 use crate::daemon::clock::Clock;
 use crate::daemon::log::{Feed, Log};
@@ -30,7 +30,7 @@ use pollux_agent::terminal::Pane;
 use pump::Pump;
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -86,6 +86,8 @@ type Ordered = BoxFuture<'static, (Order, Result<(), Failure>)>;
 
 pub(super) struct Task {
     no: i64,
+    /// All sessions, this one among them.
+    hub: Weak<Inner>,
     log: Log,
     clock: Clock,
     stop: CancellationToken,
@@ -144,6 +146,7 @@ impl Task {
         }
         Self {
             no: slot.no,
+            hub: Arc::downgrade(&hub.inner),
             log: hub.inner.log.clone(),
             clock: hub.inner.clock,
             stop: hub.inner.stop.clone(),

@@ -145,7 +145,8 @@ async fn begin(
     cli: Cli,
     lent: Option<&Lent>,
 ) -> Result<(Live, Option<Window>), Failure> {
-    let mut start = Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
+    let mut start =
+        Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode).name(&wanted.id);
     start = wanted.model.iter().fold(start, Start::model);
     for (name, value) in &gemini.env {
         start = start.env(name.to_string_lossy(), value.to_string_lossy());

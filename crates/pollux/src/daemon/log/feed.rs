@@ -141,6 +141,12 @@ impl Feed {
         }
     }
 
+    /// There is no such session any more: those who follow find that out when they look.
+    pub fn is_gone(&self) {
+        ring(&self.bells, &self.id);
+        ring(&self.watchers, &self.id);
+    }
+
     /// From now on this bell rings.
     pub fn join(&self, bell: &Arc<Bell>) {
         let mut bells = lock(&self.bells);

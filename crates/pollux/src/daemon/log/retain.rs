@@ -81,6 +81,12 @@ fn forget(connection: &Connection, no: i64) -> rusqlite::Result<usize> {
     connection.execute("DELETE FROM events WHERE session = ?1", params![no])
 }
 
+/// A session with all that there is of it.
+pub fn remove(connection: &Connection, no: i64) -> rusqlite::Result<()> {
+    forget(connection, no)?;
+    connection.execute("DELETE FROM sessions WHERE no = ?1", [no]).map(drop)
+}
+
 /// The bytes that are in use; what was let go is used again.
 fn bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));

@@ -161,11 +161,21 @@ pub(crate) fn client() -> Client {
 
 /// The CLI on a stage, as the daemon starts it.
 pub(crate) fn gemini_on(stage: &Stage) -> Agents {
+    gemini_with(stage, None)
+}
+
+/// The same, with hooks that tell the daemon in this directory.
+pub(crate) fn gemini_with(stage: &Stage, hooks: Option<&Path>) -> Agents {
     let version = stage.cli().version();
     let mut parts = version.split('.').map(|part| part.parse().unwrap());
     let version = Version::new(parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
     let cli = Cli { path: stage.cli().program().to_path_buf(), version: Some(version) };
-    let env = stage.env().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let hooks = hooks.map(|directory| {
+        let socket = directory.join("hooks.sock").display().to_string();
+        ("GEMINI_CLI_POLLUX_SOCKET", socket)
+    });
+    let env = stage.env().into_iter().chain(hooks);
+    let env = env.map(|(name, value)| (name.into(), value.into())).collect();
     let aside = stage.home().path().join("aside");
     let home = stage.home().path().to_path_buf();
     let tmux = Tmux::new(TmuxSocket::Path(stage.home().path().join("tmux.sock")));

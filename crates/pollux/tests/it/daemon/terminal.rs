@@ -230,7 +230,7 @@ async fn an_agent_that_was_started_without_the_daemon_is_taken_up_whenever_it_co
 }
 
 /// Hands over what a hook was told.
-fn hook(house: &House, event: &str, session: &str, more: &Value) {
+pub(super) fn hook(house: &House, event: &str, session: &str, more: &Value) {
     let mut payload = json!({ "session_id": session, "hook_event_name": event, "cwd": "/work",
         "transcript_path": "", "timestamp": "2026-11-15T12:00:00Z" });
     payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

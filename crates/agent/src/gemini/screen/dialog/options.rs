@@ -8,6 +8,31 @@ use std::ops::Range;
 /// What stands before the line that Enter would choose.
 const CHOSEN: &[&str] = &["● ", "(checked) "];
 
+/// The sign of this list: one that is known, or whatever stands before one of several numbers that count on.
+fn sign(rows: &[String]) -> Option<String> {
+    let known = |row: &String| CHOSEN.iter().find(|sign| row.trim_start().starts_with(**sign));
+    if let Some(sign) = rows.iter().rev().find_map(known) {
+        return Some((*sign).to_owned());
+    }
+    rows.iter().enumerate().rev().find_map(|(at, row)| {
+        let sign = row.trim_start().chars().next().filter(|sign| is_a_sign(*sign))?;
+        let sign = format!("{sign} ");
+        let chosen = line(row, &sign).filter(|line| line.selected)?;
+        let counts = |row: &String| {
+            line(row, &sign).is_some_and(|other| {
+                let next = other.number.abs_diff(chosen.number) == 1;
+                next && !other.selected && other.column == chosen.column
+            })
+        };
+        rows.iter().skip(at.saturating_sub(4)).take(9).any(counts).then_some(sign)
+    })
+}
+
+/// A bullet, an arrow, a star: nothing that a diff or a list of text has before its numbers.
+fn is_a_sign(char: char) -> bool {
+    !char.is_alphanumeric() && !char.is_whitespace() && !matches!(char, '+' | '-' | '#' | '│' | '(')
+}
+
 /// The list, and the rows that it takes.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -23,12 +48,12 @@ struct Line<'a> {
     selected: bool,
 }
 
-fn line(row: &str) -> Option<Line<'_>> {
+fn line<'a>(row: &'a str, sign: &str) -> Option<Line<'a>> {
     let mut column = indent(row);
     let mut rest = row.trim_start();
     let mut selected = false;
-    if let Some(sign) = CHOSEN.iter().find(|sign| rest.starts_with(**sign)) {
-        rest = rest.strip_prefix(sign)?;
+    if let Some(after) = rest.strip_prefix(sign) {
+        rest = after;
         column += sign.chars().count();
         selected = true;
     }
@@ -41,17 +66,21 @@ fn line(row: &str) -> Option<Line<'_>> {
 /// Finds the list around the line that is chosen. A list in the text above it has numbers too, but no sign, and does
 /// not count on into this one.
 pub(super) fn find(rows: &[String]) -> Option<Found> {
-    let chosen = rows
-        .iter()
-        .rposition(|row| CHOSEN.iter().any(|sign| row.trim_start().starts_with(sign)))?;
-    let Some(first) = rows.get(chosen).and_then(|row| line(row)) else {
+    let sign = sign(rows)?;
+    let chosen = rows.iter().rposition(|row| row.trim_start().starts_with(&sign))?;
+    let Some(first) = rows.get(chosen).and_then(|row| line(row, &sign)) else {
+        let signs = rows.iter().filter(|row| row.trim_start().starts_with(&sign)).count();
+        if signs == 1 {
+            return Some(blocks(rows, chosen, &sign));
+        }
         // A form, such as that of the settings: something can be set, nothing is asked.
         return Some(Found { rows: chosen..chosen, options: Vec::new() });
     };
     // A screen reader reads no sign before the others, so that their numbers stand further to the left.
     let columns = [first.column, first.column.saturating_sub("(checked) ".len())];
-    let counts = |row: &str, number: u32| {
-        line(row).is_some_and(|line| line.number == number && columns.contains(&line.column))
+    let counts = |row, number: u32| {
+        let line = line(row, &sign);
+        line.filter(|line| line.number == number && columns.contains(&line.column))
     };
     let mut start = chosen;
     let mut wanted = first.number;
@@ -60,7 +89,7 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
             break;
         }
         let row = rows.get(at)?;
-        if counts(row, wanted - 1) {
+        if counts(row, wanted - 1).is_some() {
             wanted -= 1;
             start = at;
         } else if !row.is_empty() && indent(row) <= first.column {
@@ -70,30 +99,63 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
     Some(downwards(rows, start, wanted, first.column, counts))
 }
 
-fn downwards(
-    rows: &[String],
+/// A list without numbers, such as that of what was said: blocks of rows, parted by blank ones, one of which has the sign.
+fn blocks(rows: &[String], chosen: usize, sign: &str) -> Found {
+    let at = rows.get(chosen).map_or(0, |row| indent(row)) + sign.chars().count();
+    let is_in =
+        |row: &String| row.is_empty() || indent(row) >= at || row.trim_start().starts_with(sign);
+    let start = rows.iter().take(chosen).rposition(|row| !is_in(row)).map_or(0, |above| above + 1);
+    let end = rows
+        .iter()
+        .skip(chosen)
+        .position(|row| !is_in(row))
+        .map_or(rows.len(), |below| chosen + below);
+    let mut options: Vec<Choosable> = Vec::new();
+    for block in rows.get(start..end).unwrap_or_default().split(String::is_empty) {
+        let mut rows = block.iter().map(|row| row.trim()).filter(|row| !matches!(*row, "▲" | "▼"));
+        let Some(first) = rows.next() else { continue };
+        let bare = first.strip_prefix(sign).map(str::trim_start);
+        let note = rows.collect::<Vec<_>>().join(" ");
+        let same =
+            |option: &&Choosable| option.label.split(" (again").next() == bare.or(Some(first));
+        // What was said more than once can be chosen all the same.
+        let label = match options.iter().filter(same).count() {
+            0 => bare.unwrap_or(first).to_owned(),
+            count => format!("{} (again {count})", bare.unwrap_or(first)),
+        };
+        options.push(Choosable {
+            number: None,
+            label,
+            note: (!note.is_empty()).then_some(note),
+            selected: bare.is_some(),
+            effect: Effect::Other,
+        });
+    }
+    Found { rows: start..end, options }
+}
+
+fn downwards<'a>(
+    rows: &'a [String],
     start: usize,
     mut wanted: u32,
     column: usize,
-    counts: impl Fn(&str, u32) -> bool,
+    counts: impl Fn(&'a str, u32) -> Option<Line<'a>>,
 ) -> Found {
     let mut options: Vec<Choosable> = Vec::new();
     let mut end = start;
     for (at, row) in rows.iter().enumerate().skip(start) {
-        if counts(row, wanted) {
-            if let Some(line) = line(row) {
-                options.push(Choosable {
-                    number: Some(line.number),
-                    label: line.label.to_owned(),
-                    note: None,
-                    selected: line.selected,
-                    effect: Effect::Other,
-                });
-            }
+        if let Some(line) = counts(row, wanted) {
+            options.push(Choosable {
+                number: Some(line.number),
+                label: line.label.to_owned(),
+                note: None,
+                selected: line.selected,
+                effect: Effect::Other,
+            });
             wanted = wanted.saturating_add(1);
             end = at + 1;
         } else if row.is_empty() {
-            if !rows.iter().skip(at).take(3).any(|row| counts(row, wanted)) {
+            if !rows.iter().skip(at).take(3).any(|row| counts(row, wanted).is_some()) {
                 break;
             }
         } else if indent(row) > column {
@@ -124,6 +186,14 @@ pub(super) fn settle(options: &mut [Choosable], kind: QuestionKind) {
     }
 }
 
+/// What an option begins with that lets nothing happen.
+const REFUSES: &[&str] = &["no", "not", "don't", "stop", "reject", "deny", "decline", "cancel"];
+/// What an option says that holds for more than this time.
+const ALWAYS: &[&str] =
+    &["always", "session", "future", "automatically", "ask again", "permanently", " all "];
+/// What an option says that holds for this time, where it says no more than that.
+const ALLOWS: &[&str] = &["allow", "yes", "approve", "accept", "proceed"];
+
 fn effect(label: &str, kind: QuestionKind) -> Effect {
     if matches!(
         kind,
@@ -133,12 +203,14 @@ fn effect(label: &str, kind: QuestionKind) -> Effect {
     }
     let label = label.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| label.contains(word));
-    if label.starts_with("no") || label.starts_with("don't") || label.starts_with("stop") {
+    let whole = label.split(" (").next().unwrap_or_default();
+    let first = label.split([' ', ',']).next().unwrap_or_default();
+    if REFUSES.contains(&first) {
         Effect::RejectOnce
-    } else if has(&["always", "session", "future", "automatically"]) || label.starts_with("trust") {
+    } else if has(ALWAYS) || first == "trust" {
         // First: names of folders, servers and tools stand in these only, and may say `once`.
         Effect::AllowAlways
-    } else if has(&["once", "manually", "keep trying"]) {
+    } else if has(&["once", "manually", "keep trying"]) || ALLOWS.contains(&whole) {
         Effect::AllowOnce
     } else {
         Effect::Other
@@ -159,6 +231,44 @@ mod tests {
             assert_eq!(effect(label, kind), Effect::AllowAlways, "{label}");
         }
         assert_eq!(effect("Yes, allow once", QuestionKind::Mcp), Effect::AllowOnce);
+    }
+
+    #[test]
+    fn words_of_another_version_are_taken_for_what_they_say_and_no_more() {
+        let effect = |label| effect(label, QuestionKind::Command);
+        for label in ["Reject", "Deny, and say why", "Cancel (esc)", "Not now"] {
+            assert_eq!(effect(label), Effect::RejectOnce, "{label}");
+        }
+        for label in ["Yes, and do not ask again", "Allow all commands of this kind"] {
+            assert_eq!(effect(label), Effect::AllowAlways, "{label}");
+        }
+        assert_eq!(effect("Approve (enter)"), Effect::AllowOnce);
+        for label in ["Notify me", "Allow git", "Approve and push"] {
+            assert_eq!(effect(label), Effect::Other, "{label}");
+        }
+    }
+
+    #[test]
+    fn a_sign_that_nobody_knows_is_known_by_what_stands_around_it() {
+        let rows = ["Which?", "  1. One", "❯ 2. Two", "  3. Three", "(esc)"].map(str::to_owned);
+        let found = find(&rows).unwrap();
+        let chosen: Vec<_> = found.options.iter().map(|option| option.selected).collect();
+        assert_eq!(chosen, [false, true, false]);
+        assert_eq!(found.rows, 1..4);
+        let diff = ["1 - one", "1 + two", "* 1. a list", "> 3. and a quote"].map(str::to_owned);
+        assert!(find(&diff).is_none());
+    }
+
+    #[test]
+    fn a_list_without_numbers_is_one_where_one_thing_is_chosen_and_a_form_is_none() {
+        let rows = "> Rewind\n\n  talk\n  No files\n\n  talk\n\n● Stay here\n  Cancel\n\n(Esc)";
+        let rows: Vec<String> = rows.lines().map(str::to_owned).collect();
+        let options = find(&rows).unwrap().options;
+        let labels: Vec<&str> = options.iter().map(|option| &*option.label).collect();
+        assert_eq!(labels, ["talk", "talk (again 1)", "Stay here"]);
+        assert!(options[2].selected && options[0].note.as_deref() == Some("No files"));
+        let form: Vec<String> = rows.iter().cloned().chain(["● User".to_owned()]).collect();
+        assert!(find(&form).unwrap().options.is_empty());
     }
 
     #[test]

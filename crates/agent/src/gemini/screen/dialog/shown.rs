@@ -1,5 +1,6 @@
 //! What a dialog shows: the tool that waits, the question, and what would be done.
 
+use super::super::Body;
 use super::super::layout::indent;
 use crate::model::{Derived, Meaning, QuestionKind};
 
@@ -57,14 +58,14 @@ pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
     let mut open = false;
     for row in rows {
         let words = row.trim();
-        let boxed = words.starts_with(['╭', '│', '╰']);
+        let boxed = words.starts_with(['╭', '│', '╰', '┌', '└', '┏', '┃', '┗']);
         let arrow = matches!(words, "▲" | "▼");
         if words.is_empty() || boxed || arrow || row.starts_with("? ") {
             open = false;
             continue;
         }
         // The question is a sentence of its own, also where nothing parts it from what is above.
-        let starts = QUESTIONS.iter().any(|question| words.starts_with(question)) || is_note(words);
+        let starts = is_question(words) || is_note(words);
         match all.last_mut() {
             Some(text) if open && !starts && !is_note(text) => {
                 text.push(if indent(row) > 0 { '\n' } else { ' ' });
@@ -84,6 +85,10 @@ pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
 
 const QUESTIONS: &[&str] =
     &["Allow execution of", "Apply this change?", "Do you want to proceed?", "Do you trust"];
+
+fn is_question(row: &str) -> bool {
+    QUESTIONS.iter().any(|question| row.starts_with(question))
+}
 
 fn is_note(text: &str) -> bool {
     text.starts_with("Redirection detected")
@@ -132,7 +137,7 @@ pub(super) fn question(
             let after = after.iter().map(|row| row.trim()).find(|row| !row.is_empty());
             head.map_or_else(|| after.unwrap_or_default().to_owned(), |head| head.about.clone())
         }
-        _ => whole(),
+        _ => whole().trim_start_matches("> ").to_owned(),
     }
 }
 
@@ -163,35 +168,87 @@ pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) 
             })
         }
         QuestionKind::Fetch => {
-            let title = rows.iter().find_map(|row| row.trim().strip_prefix("- "))?.to_owned();
+            let title = addresses(rows)?;
             Some(Meaning::Card { title, derived: Derived(vec![("title", FROM)]) })
         }
         _ => None,
     }
 }
 
-/// What a tool shows: the box inside, or the rows between its line and the question.
-fn body(rows: &[String]) -> Vec<String> {
-    let boxed = |row: &&String| row.trim_start().starts_with('│');
-    if rows.iter().any(|row| boxed(&row)) {
-        let rows = rows.iter().filter(boxed);
-        return rows
-            .map(|row| {
-                let row = row.trim().trim_start_matches('│');
-                let row = row.strip_suffix('│').unwrap_or(row);
-                row.strip_prefix(' ').unwrap_or(row).trim_end().to_owned()
-            })
-            .collect();
+/// The addresses that would be fetched, one on each line. A long one goes on in the next row.
+fn addresses(rows: &[String]) -> Option<String> {
+    let first = rows.iter().position(|row| row.trim().starts_with("- "))?;
+    let rows = rows.iter().skip(first).map(|row| row.trim());
+    let rows = rows.take_while(|row| !row.is_empty() && !is_question(row));
+    let all = rows.fold(String::new(), |all, row| match row.strip_prefix("- ") {
+        Some(next) if all.is_empty() => next.to_owned(),
+        Some(next) => format!("{all}\n{next}"),
+        None => all + row,
+    });
+    Some(all)
+}
+
+/// All that a tool shows of what it would do. Dialogs without a tool show nothing but their question.
+pub(super) fn whole(kind: QuestionKind, rows: &[String]) -> Body {
+    use QuestionKind::{Command, Edit, Fetch, Mcp};
+    if !matches!(kind, Command | Edit | Fetch | Mcp) {
+        return Body::default();
     }
+    let rows = body(rows);
+    let cut = rows.is_empty() || rows.iter().any(|row| is_cut(row));
+    let shown = rows.iter().filter(|row| !is_cut(row)).flat_map(|row| row.chars());
+    Body { text: shown.filter(|char| !char.is_whitespace()).collect(), cut }
+}
+
+/// What a tool shows: the rows between its line and the question, without the box that may be around them. Rows of a command
+/// that look like a box, a note or a question are part of it.
+fn body(rows: &[String]) -> Vec<String> {
     let head = rows.iter().position(|row| row.starts_with("? ")).map_or(0, |at| at + 1);
     let rows = rows.get(head..).unwrap_or_default();
-    let end = rows.iter().position(|row| {
-        QUESTIONS.iter().any(|question| row.trim().starts_with(question)) || is_note(row.trim())
-    });
-    let rows = rows.get(..end.unwrap_or(rows.len())).unwrap_or_default();
+    let end = rows.iter().rposition(|row| is_question(row.trim())).unwrap_or(rows.len());
+    let rows = without_notes(rows.get(..end).unwrap_or_default());
     let first = rows.iter().position(|row| !row.is_empty()).unwrap_or(rows.len());
     let last = rows.iter().rposition(|row| !row.is_empty()).map_or(first, |last| last + 1);
-    rows.get(first..last).unwrap_or_default().to_vec()
+    match rows.get(first..last).unwrap_or_default() {
+        [top, inside @ .., bottom] if is_edge(top, '╭') && is_edge(bottom, '╰') => {
+            inside.iter().map(|row| unboxed(row)).collect()
+        }
+        rows => rows.to_vec(),
+    }
+}
+
+fn is_edge(row: &str, corner: char) -> bool {
+    row.trim_start().starts_with(corner)
+}
+
+/// A row of a box without its two sides and the blank inside the first.
+fn unboxed(row: &str) -> String {
+    let row = row.trim();
+    let row = row.strip_prefix('│').unwrap_or(row);
+    let row = row.strip_suffix('│').unwrap_or(row);
+    row.strip_prefix(' ').unwrap_or(row).trim_end().to_owned()
+}
+
+/// What the CLI says of a command, between it and the question.
+const NOTES: &[&str] = &[
+    "Note: Command contains redirection which can be undesirable.",
+    "Tip: Toggle auto-edit (Shift+Tab) to allow redirection in the future.",
+    "Redirection detected. To auto-accept, press Shift+Tab",
+    "(press Ctrl+O to expand MCP tool details)",
+];
+
+/// The rows without the notes at their end, however those are wrapped. What only begins like one is none.
+fn without_notes(rows: &[String]) -> &[String] {
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let mut rows = rows;
+    while let Some(rest) = (1..=4).find_map(|count| {
+        let (rest, note) = rows.split_at_checked(rows.len().checked_sub(count)?)?;
+        let note: String = note.iter().map(|row| bare(row)).collect();
+        (note.is_empty() || NOTES.iter().any(|known| bare(known) == note)).then_some(rest)
+    }) {
+        rows = rest;
+    }
+    rows
 }
 
 /// A row that stands for rows that are not shown.
@@ -239,7 +296,18 @@ fn drawn(row: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::called;
+    use super::{body, called};
+
+    #[test]
+    fn no_row_of_a_command_is_taken_for_a_box_a_note_or_the_question() {
+        let sly = ["ls", "│ echo hello │", "Note: that is all", "Allow execution of 'ls'?", "rm x"];
+        let mut rows = vec!["? Shell ls…", ""];
+        rows.extend(sly);
+        rows.extend(["Note: Command contains redirection", "which can be undesirable."]);
+        rows.push("Allow execution of: 'ls, rm'?");
+        let rows: Vec<String> = rows.into_iter().map(str::to_owned).collect();
+        assert_eq!(body(&rows), sly);
+    }
 
     #[test]
     fn no_part_of_a_command_is_taken_for_what_the_cli_writes_after_it() {

@@ -1,6 +1,6 @@
 //! Facts are numbered and written down, and then told.
 
-use super::{Accepted, TRY_AGAIN, Task, Turn, sum};
+use super::{Accepted, Hub, TRY_AGAIN, Task, Turn, sum};
 use crate::daemon::log::{self, Entry, Row, entry};
 use pollux_agent::model::{Event, EventKind};
 use pollux_agent::session::Effect;
@@ -16,6 +16,7 @@ impl Task {
         let mut events = VecDeque::from(events);
         let (mut entries, mut orders) = (Vec::new(), Vec::new());
         let now = self.clock.now();
+        let called = self.summary.agent_id.clone();
         let mut ended = false;
         while let Some(event) = events.pop_front() {
             let effects = self.session.event(&event, now);
@@ -31,6 +32,16 @@ impl Task {
         self.write(entries, command, ended).await;
         for order in orders {
             self.order(order);
+        }
+        if self.summary.agent_id != called {
+            self.is_one().await;
+        }
+    }
+
+    /// The agent's own id has become known. What was seen under it belongs here.
+    async fn is_one(&mut self) {
+        if let (Some(inner), Some(id)) = (self.hub.upgrade(), &self.summary.agent_id) {
+            Hub { inner }.unite(id).await;
         }
     }
 
