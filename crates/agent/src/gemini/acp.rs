@@ -9,9 +9,11 @@ mod arguments;
 mod aside;
 mod beside;
 mod dialect;
+mod live;
 mod start;
 
 pub use crate::gemini::transcript::resume::Resume;
 pub use aside::{Aside, Decision, Denied};
 pub use dialect::Quirks;
-pub use start::{Gemini, Live};
+pub use live::Live;
+pub use start::Gemini;

@@ -4,6 +4,7 @@
 pub mod badge;
 mod follow;
 mod give;
+mod order;
 mod post;
 mod result;
 mod schedule;
@@ -226,7 +227,7 @@ impl Teams {
             members.push((summary.created_at, member));
         }
         members.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.session.cmp(&b.1.session)));
-        Ok(in_order(&members.into_iter().map(|(_, member)| member).collect::<Vec<_>>()))
+        Ok(order::in_order(&members.into_iter().map(|(_, member)| member).collect::<Vec<_>>()))
     }
 
     /// The agent that a word names: its name, or the beginning of its session. An agent sees its own team only.
@@ -459,26 +460,6 @@ impl Teams {
     pub async fn jobs(&self, most: usize) -> anyhow::Result<Vec<Job>> {
         self.hub().log().read(move |connection| rows::jobs(connection, most)).await
     }
-}
-
-/// Each after the one that it works for, those on one level in the order in which they came.
-fn in_order(all: &[Member]) -> Vec<Member> {
-    fn below(parent: Option<&str>, all: &[Member], out: &mut Vec<Member>) {
-        for member in all.iter().filter(|member| member.parent.as_deref() == parent) {
-            out.push(member.clone());
-            below(Some(&member.session), all, out);
-        }
-    }
-    let known: HashSet<&str> = all.iter().map(|member| member.session.as_str()).collect();
-    let mut out = Vec::new();
-    for member in all {
-        let root = member.parent.as_deref().is_none_or(|parent| !known.contains(parent));
-        if root {
-            out.push(member.clone());
-            below(Some(&member.session), all, &mut out);
-        }
-    }
-    out
 }
 
 /// True where a name fits a pattern, in which `*` is any letters.

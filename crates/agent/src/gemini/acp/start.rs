@@ -1,17 +1,16 @@
 //! Starts Gemini CLI as an ACP agent and opens a session, safely.
 
 use super::dialect::Quirks;
-use crate::acp::{
-    Agent, Budgets, Config, Control, Listener, McpServer, Open, Opened, Policy, Session,
-};
+use super::live::Live;
+use crate::acp::{Agent, Budgets, Config, Listener, McpServer, Open, Policy};
 use crate::gemini::cli::{Cli, Search, Version};
 use crate::gemini::servers;
 use crate::gemini::settings::{self, Machine};
 use crate::gemini::transcript::resume::{Guard, Resume};
-use crate::model::{Event, EventKind, Failure, Level, Mode, Outcome, Phase, Source};
+use crate::model::{Event, EventKind, Failure, Level, Mode, Phase, Source};
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Since this version the flag is `--acp`; before it was `--experimental-acp`.
@@ -448,65 +447,4 @@ fn damaged(guard: &Guard, missing: &str, cause: Option<Failure>) -> Failure {
         failure.rpc_code = cause.rpc_code;
     }
     failure
-}
-
-/// A session of Gemini CLI that lives. Dropping it ends the CLI, and all that it started, at once.
-#[derive(Debug)]
-pub struct Live {
-    session: Session,
-    agent: Agent,
-    guard: Option<Guard>,
-    early: VecDeque<Event<'static>>,
-}
-
-impl Live {
-    /// The next event; none when the CLI is gone.
-    pub async fn next(&mut self) -> Option<Event<'static>> {
-        match self.early.pop_front() {
-            Some(event) => Some(event),
-            None => self.session.next().await,
-        }
-    }
-
-    /// What steers the session, from anywhere.
-    pub fn control(&self) -> Control {
-        self.session.control()
-    }
-
-    /// What the CLI said when it opened the session: modes, models.
-    pub fn opened(&self) -> &Opened {
-        self.session.opened()
-    }
-
-    /// The process behind it, which may have more sessions.
-    pub fn agent(&self) -> &Agent {
-        &self.agent
-    }
-
-    /// What came of the last turn, once its `turn_ended` was told. To be taken once.
-    pub fn outcome(&mut self) -> Option<Outcome> {
-        self.session.outcome()
-    }
-
-    /// Ends the CLI, and takes away what would make its next start delete the session. A session that is gone all the
-    /// same is put back as it was before, and that is an error.
-    pub async fn close(self) -> std::io::Result<()> {
-        let Self { session, agent, guard, .. } = self;
-        agent.close().await;
-        drop(session);
-        let Some(guard) = guard else { return Ok(()) };
-        let moved = guard.move_stubs();
-        if guard.is_gone() {
-            guard.put_back()?;
-            let copy = guard.copy().display().to_string();
-            let message = format!("the session file was deleted; the copy was put back ({copy})");
-            return Err(std::io::Error::other(message));
-        }
-        moved.map(drop)
-    }
-
-    /// The copy that was kept of a session that is gone on with.
-    pub fn copy(&self) -> Option<&Path> {
-        self.guard.as_ref().map(Guard::copy)
-    }
 }
