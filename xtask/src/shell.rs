@@ -5,6 +5,7 @@
 use anyhow::{Context, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -69,8 +70,17 @@ fn command(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<Command> {
     eprintln!("$ {}", words.join(" "));
     let (program, args) = words.split_first().context("an empty command line")?;
     let mut command = Command::new(program);
+    // What `cargo run` says of xtask itself: build scripts that look at it (ring's) would have all above them built again.
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_package(name)) {
+        command.env_remove(name);
+    }
     command.args(args).envs(env.iter().copied()).current_dir(root());
     Ok(command)
+}
+
+fn is_of_this_package(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 fn could_not_start(words: &[String]) -> String {

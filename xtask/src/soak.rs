@@ -15,26 +15,26 @@ pub(crate) enum What {
 /// Sessions that an editor lists, loads, goes on with and forks through `pollux acp`.
 pub(crate) fn editor(cycles: usize) -> anyhow::Result<()> {
     let test = "sessions_are_listed_loaded_resumed_forked_and_closed_and_none_is_lost";
-    let line = format!("cargo test --quiet --package pollux --test it {test} -- --nocapture");
+    let line = format!("cargo test --quiet --workspace --test it {test} -- --nocapture");
     shell::run_with(&line, &[("POLLUX_CYCLES", cycles.to_string().as_str())])
 }
 
 /// A storm of letters in which agents and the daemon are killed again and again.
 pub(crate) fn teams(letters: usize) -> anyhow::Result<()> {
     let line =
-        "cargo nextest run --package pollux --profile soak --retries 0 in_a_storm --no-capture";
+        "cargo nextest run --workspace --profile soak --retries 0 in_a_storm --no-capture";
     shell::run_with(line, &[("POLLUX_STORM", letters.to_string().as_str())])
 }
 
 /// Headless, over ACP and beside a terminal at the same time: a third of the kills each.
 pub(crate) fn daemon(kills: usize) -> anyhow::Result<()> {
-    let line = "cargo nextest run --package pollux --profile soak --retries 0 --no-fail-fast";
+    let line = "cargo nextest run --workspace --profile soak --retries 0 --no-fail-fast";
     let line = format!("{line} killed_at_random_moments");
     shell::run_with(&line, &[("POLLUX_DAEMON_KILLS", kills.div_ceil(3).to_string().as_str())])
 }
 
 pub(crate) fn run(cycles: usize) -> anyhow::Result<()> {
     let test = "a_session_survives_being_gone_on_with_while_others_are_started";
-    let line = format!("cargo test --quiet --package pollux-e2e --test it {test} -- --nocapture");
+    let line = format!("cargo test --quiet --workspace --test it {test} -- --nocapture");
     shell::run_with(&line, &[("POLLUX_CYCLES", cycles.to_string().as_str())])
 }
