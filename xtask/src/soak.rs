@@ -21,8 +21,7 @@ pub(crate) fn editor(cycles: usize) -> anyhow::Result<()> {
 
 /// A storm of letters in which agents and the daemon are killed again and again.
 pub(crate) fn teams(letters: usize) -> anyhow::Result<()> {
-    let line =
-        "cargo nextest run --workspace --profile soak --retries 0 in_a_storm --no-capture";
+    let line = "cargo nextest run --workspace --profile soak --retries 0 in_a_storm --no-capture";
     shell::run_with(line, &[("POLLUX_STORM", letters.to_string().as_str())])
 }
 

@@ -35,6 +35,8 @@ const SCREENS: usize = 4;
 const COMMANDS: usize = 32;
 /// How many sessions the list has that `watch` gives; more are to be had by page.
 const LISTED: usize = 100;
+/// Sessions that were not there before are told one by one; more than so many as a new list.
+const MANY: usize = 20;
 /// The longest frame that a client may send: a prompt of a megabyte, with its escapes.
 pub const LONGEST: usize = 4 << 20;
 
@@ -136,6 +138,10 @@ impl Client {
 
     /// One frame for each session that has news, and then the bell once more: heartbeats and commands get in between.
     async fn news(&mut self, dirty: BTreeSet<Arc<str>>) -> Result<(), Gone> {
+        let many = dirty.iter().filter(|id| self.is_new(id)).count() > MANY;
+        if many {
+            self.watch().await?;
+        }
         for id in dirty {
             if let Some(reader) = self.readers.get_mut(&*id) {
                 match reader.next().await {
@@ -150,9 +156,17 @@ impl Client {
                     }
                 }
             }
-            self.summary(&id).await?;
+            // What is not in the list that was just told is to be had by page.
+            if !many || !self.is_new(&id) {
+                self.summary(&id).await?;
+            }
         }
         Ok(())
+    }
+
+    /// True where all are watched, and of this one nothing was told yet.
+    fn is_new(&self, id: &str) -> bool {
+        self.watched.as_ref().is_some_and(|watched| !watched.contains_key(id))
     }
 
     /// To those who watch all: what a session is now, unless they follow it anyway.

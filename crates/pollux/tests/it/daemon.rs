@@ -9,6 +9,7 @@ mod frames;
 mod guests;
 mod hard;
 pub(crate) mod house;
+mod late;
 mod live;
 mod one;
 mod reconnect;

@@ -1,6 +1,6 @@
 //! Sessions that the agent writes without Pollux: found in its files, read only.
 
-use super::{Ask, Hub, Slot, epoch, lock};
+use super::{Ask, Hub, Slot, epoch};
 use crate::api::Summary;
 use crate::daemon::log::{Feed, begin};
 use jiff::Timestamp;
@@ -83,22 +83,27 @@ impl Hub {
         let listed = tokio::task::spawn_blocking(move || {
             store::list(&settings.gemini, &[], settings.index.as_deref(), &|_, _| {})
         });
-        let mut passed_over = HashSet::new();
+        let (mut passed_over, mut new) = (HashSet::new(), Vec::new());
         let Ok(listing) = listed.await else { return passed_over };
         for session in &listing.sessions {
-            if session.kind == Kind::Subagent {
-                passed_over.insert(session.file.path.clone());
-            }
-            if session.kind == Kind::Main
-                && let Err(error) = self.found(session).await
-            {
-                tracing::warn!("a session file was passed over: {error:#}");
+            match session.kind {
+                Kind::Main => match self.found(session).await {
+                    Ok(found) => new.extend(found),
+                    Err(error) => tracing::warn!("a session file was passed over: {error:#}"),
+                },
+                Kind::Subagent => {
+                    passed_over.insert(session.file.path.clone());
+                }
+                Kind::Stub => {}
             }
         }
+        // All at once: whoever looks is told of many as one list.
+        new.iter().for_each(|feed| feed.is_there());
         passed_over
     }
 
-    async fn found(&self, session: &Session) -> anyhow::Result<()> {
+    /// Takes in the session of a file; gives its feed where it was not known.
+    async fn found(&self, session: &Session) -> anyhow::Result<Option<Arc<Feed>>> {
         let path = session.file.path.clone();
         {
             let mut slots = self.slots();
@@ -113,7 +118,7 @@ impl Hub {
             if let Some(slot) = known {
                 // A session that is driven writes to its own file, and one that was resumed to another one.
                 slot.file = Some(path);
-                return Ok(());
+                return Ok(None);
             }
         }
         let summary = self.read_only(session);
@@ -124,10 +129,7 @@ impl Hub {
         let id = summary.id.clone();
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
         let slot = Slot { file: Some(path), ..Slot::new(no, feed) };
-        lock(&self.inner.slots).entry(id.clone()).or_insert(slot);
-        // An agent of ours may have learned meanwhile that it is its own.
-        self.unite(&id).await;
-        Ok(())
+        Ok(self.appears(&id, slot).await)
     }
 
     fn read_only(&self, session: &Session) -> Summary {

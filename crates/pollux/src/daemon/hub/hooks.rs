@@ -1,6 +1,6 @@
 //! Hooks: what the agents of this user say of themselves, whoever started them.
 
-use super::{Ask, Hub, Slot, epoch, lock};
+use super::{Ask, Hub, Slot, epoch};
 use crate::api::{Driver, Summary};
 use crate::daemon::log::{Feed, begin};
 use pollux_agent::gemini::hooks::deliver::Place;
@@ -97,8 +97,9 @@ impl Hub {
         let no = self.log().write(write).await?;
         let feed = Arc::new(Feed::new(summary, Arc::clone(&self.inner.watchers)));
         let slot = Slot { file, ..Slot::new(no, feed) };
-        lock(&self.inner.slots).entry(id.clone()).or_insert(slot);
-        self.unite(&id).await;
+        if let Some(feed) = self.appears(&id, slot).await {
+            feed.is_there();
+        }
         self.find(&id).map_err(Into::into)
     }
 }

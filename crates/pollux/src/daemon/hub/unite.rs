@@ -2,9 +2,18 @@
 //! session of somebody else's, and is shown as one.
 
 use super::{Hub, Slot};
-use crate::daemon::log::remove;
+use crate::daemon::log::{Feed, remove};
+use std::sync::Arc;
 
 impl Hub {
+    /// Takes in a session that the agent's files or hooks told of. Gives its feed, for those who follow all to be told.
+    pub(super) async fn appears(&self, id: &str, slot: Slot) -> Option<Arc<Feed>> {
+        self.slots().entry(id.to_owned()).or_insert(slot);
+        // An agent of ours may have learned meanwhile that it is its own.
+        self.unite(id).await;
+        self.slots().get(id).map(|slot| Arc::clone(&slot.feed))
+    }
+
     /// Lets go of the session that was only read under an agent's own id, where an agent of ours turns out to have it: all
     /// of it is told there.
     pub(super) async fn unite(&self, agent_id: &str) {

@@ -141,6 +141,11 @@ impl Feed {
         }
     }
 
+    /// There is such a session now.
+    pub fn is_there(&self) {
+        ring(&self.watchers, &self.id);
+    }
+
     /// There is no such session any more: those who follow find that out when they look.
     pub fn is_gone(&self) {
         ring(&self.bells, &self.id);
