@@ -158,17 +158,22 @@ impl Work {
         if self.until(TYPING, empty).await {
             return Ok(());
         }
-        // Some versions print remarks over their own input box. What is drawn anew is what stands there, once it is
-        // whole: while it is being drawn, the box is empty, or not there.
-        self.pane.redraw().await?;
-        self.until(SHOWN, |work| work.is_settled() && empty(work)).await;
-        self.refresh().await?;
-        let draft = self.reading.draft.clone().unwrap_or_default();
+        let draft = self.draft_anew(str::is_empty).await?;
         if draft.is_empty() {
             return Ok(());
         }
         let message = format!("somebody is typing there: {draft:?}");
         Err(refusal("draft_in_the_way", message, "send it or clear it in the terminal first"))
+    }
+
+    /// What stands in the input box. Some versions print remarks over it: what is drawn anew is what stands there, once it
+    /// is whole. While it is being drawn, the box is empty, or not there.
+    async fn draft_anew(&mut self, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
+        self.pane.redraw().await?;
+        let is = |work: &Self| work.reading.draft.as_deref().is_some_and(&wanted);
+        self.until(SHOWN, |work| work.is_settled() && is(work)).await;
+        self.refresh().await?;
+        Ok(self.reading.draft.clone().unwrap_or_default())
     }
 
     /// The mode in which the input box takes commands for the shell is entered with a typed `!`, and left with Esc.
@@ -221,17 +226,18 @@ impl Work {
                 self.refresh().await?;
             }
             if there(self) {
-                // A long paste is drawn slowly; what is still not it by then is somebody else's too.
-                if self.until(SHOWN, whole).await {
+                // A long paste is drawn slowly, or with a remark of the CLI over it.
+                if self.until(SHOWN, whole).await
+                    || stands(&self.draft_anew(|draft| stands(draft, text)).await?, text)
+                    || !there(self) && self.until(BUSY, whole).await
+                {
                     self.shown_in = since.elapsed();
                     return Ok(());
                 }
-                let draft = self.reading.draft.clone().unwrap_or_default();
-                self.take_back(&draft, text).await?;
-                let message =
-                    format!("what was pasted stands there with something else: {draft:?}");
-                let hint = "somebody was typing at the same time: nothing was sent";
-                return Err(refusal("draft_mixed", message, hint));
+                // What is still not it by then is somebody else's too.
+                if there(self) {
+                    return Err(self.is_mixed(text).await?);
+                }
             }
             if self.over {
                 return Err(gone());
@@ -239,6 +245,15 @@ impl Work {
         }
         let message = "the CLI does not show what was pasted";
         Err(refusal("not_accepted", message, "look at its screen"))
+    }
+
+    /// What was pasted stands with something else, which stays as it is.
+    async fn is_mixed(&mut self, text: &str) -> Result<Failure, Failure> {
+        let draft = self.reading.draft.clone().unwrap_or_default();
+        self.take_back(&draft, text).await?;
+        let message = format!("what was pasted stands there with something else: {draft:?}");
+        let hint = "somebody was typing at the same time: nothing was sent";
+        Ok(refusal("draft_mixed", message, hint))
     }
 
     /// Takes what was pasted out of the input box again, where it stands behind what somebody else has typed.
