@@ -60,12 +60,16 @@ impl<'a> Short<'a> {
         let mut reader = Reader::of(whole, std::mem::take(spare));
         let mut is_escaped = false;
         let (blocks, rest) = whole.as_bytes().as_chunks();
-        for (block, start) in blocks.iter().zip((0..).step_by(BLOCK)) {
-            reader.take(start, block, &Block::of(block, &mut is_escaped))?;
+        for (at, bytes) in blocks.iter().enumerate() {
+            let block = Block::of(bytes, &mut is_escaped);
+            // Most blocks are in the midst of a long text.
+            if block.quotes | block.controls | block.rare != 0 || reader.open.is_none() {
+                reader.take(at * BLOCK, &block)?;
+            }
         }
         let mut last = [b' '; BLOCK];
         last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        reader.take(whole.len() - rest.len(), &last, &Block::of(&last, &mut is_escaped))?;
+        reader.take(whole.len() - rest.len(), &Block::of(&last, &mut is_escaped))?;
         reader.short.text.push_str(whole.get(reader.copied..)?);
         reader.open.is_none().then_some(reader.short)
     }
@@ -116,30 +120,25 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one block; none where it is not JSON.
-    fn take(&mut self, start: usize, bytes: &[u8; BLOCK], block: &Block) -> Option<()> {
-        // Most blocks are in the midst of a long text.
-        if block.quotes | block.controls | block.escapes == 0 && self.open.is_some() {
-            return Some(());
-        }
+    fn take(&mut self, start: usize, block: &Block) -> Option<()> {
         let inside = block.inside(self.open.is_some());
         if block.controls & inside != 0 || block.backslashes & !inside != 0 {
             return None;
         }
-        let rare = if block.escapes == 0 { 0 } else { block.rare_escapes(bytes) };
         if block.quotes == 0 {
-            self.is_plain &= rare == 0;
+            self.is_plain &= block.rare == 0;
             return Some(());
         }
         // A string that begins and ends within a block is not long: only its first quote and its last one matter.
         let (first, last) = (block.quotes.trailing_zeros(), block.quotes.ilog2());
         if let Some(begun) = self.open.take() {
             let before = (1 << first) - 1;
-            self.is_plain &= rare & before == 0;
+            self.is_plain &= block.rare & before == 0;
             self.string(begun, start + first as usize)?;
         }
         if inside >> (BLOCK - 1) == 1 {
             self.open = Some(start + last as usize + 1);
-            self.is_plain = rare >> last == 0;
+            self.is_plain = block.rare >> last == 0;
         }
         Some(())
     }
@@ -173,26 +172,24 @@ struct Block {
     quotes: u64,
     backslashes: u64,
     controls: u64,
-    /// The bytes that a backslash stands before, but for the escapes that are in every text: `\\`, `\"` and `\n`.
-    escapes: u64,
+    /// The bytes after a backslash that make no short escape with it.
+    rare: u64,
 }
 
 impl Block {
     /// Reads a block, of which the very first byte may be escaped.
+    #[inline]
     fn of(bytes: &[u8; BLOCK], is_escaped: &mut bool) -> Self {
         let lanes = Lanes::of(bytes);
         let quotes = lanes.equal(b'"');
         let backslashes = lanes.equal(b'\\');
         let controls = lanes.controls();
         if backslashes == 0 && !*is_escaped {
-            return Self { quotes, backslashes, controls, escapes: 0 };
+            return Self { quotes, backslashes, controls, rare: 0 };
         }
         let escaped = escaped(backslashes, is_escaped);
-        let mut escapes = escaped & !(quotes | backslashes);
-        if escapes != 0 {
-            escapes &= !lanes.equal(b'n');
-        }
-        Self { quotes: quotes & !escaped, backslashes, controls, escapes }
+        let rare = rare(escaped & !(quotes | backslashes), bytes);
+        Self { quotes: quotes & !escaped, backslashes, controls, rare }
     }
 
     /// The bytes that are inside of strings, their opening quotes among them.
@@ -200,19 +197,6 @@ impl Block {
         // Each bit becomes the sum of all bits up to it, so it flips with each quote.
         let sums = [1, 2, 4, 8, 16, 32].iter().fold(self.quotes, |sums, by| sums ^ (sums << by));
         if is_open { !sums } else { sums }
-    }
-
-    /// The escapes that are not among the short ones.
-    fn rare_escapes(&self, bytes: &[u8; BLOCK]) -> u64 {
-        let (mut escapes, mut rare) = (self.escapes, 0);
-        while escapes != 0 {
-            let at = escapes.trailing_zeros();
-            if !bytes.get(at as usize).is_some_and(|byte| is_escape(*byte)) {
-                rare |= 1 << at;
-            }
-            escapes &= escapes - 1;
-        }
-        rare
     }
 }
 
@@ -261,6 +245,19 @@ fn escaped(backslashes: u64, is_escaped: &mut bool) -> u64 {
     let ends = ((active << 1) | ODD).wrapping_sub(active) ^ ODD;
     *is_escaped = (ends & backslashes) >> 63 == 1;
     ends ^ (backslashes | first)
+}
+
+/// Of the bytes after a backslash, those that make no short escape with it.
+fn rare(mut escaped: u64, bytes: &[u8; BLOCK]) -> u64 {
+    let mut rare = 0;
+    while escaped != 0 {
+        let at = escaped.trailing_zeros();
+        if !bytes.get(at as usize).is_some_and(|byte| is_escape(*byte)) {
+            rare |= 1 << at;
+        }
+        escaped &= escaped - 1;
+    }
+    rare
 }
 
 /// True for what may follow a backslash. The rarer escapes (`\u0041`) are left to those who read all.

@@ -250,6 +250,8 @@ fn fill(file: &mut fs::File, size: u64, buffer: &mut Vec<u8>) -> io::Result<usiz
         }
         match file.read(buffer.get_mut(length..).unwrap_or_default()) {
             Ok(0) => return Ok(length),
+            // All that there should be, and no more although there was room: it need not be asked for the end.
+            Ok(read) if length + read == size => return Ok(size),
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
