@@ -81,6 +81,31 @@ describe("streaming", () => {
     await page.locator(".said:not(.live)", { hasText: "Once upon a time" }).waitFor();
   });
 
+  test("code has its colours, and the page does not stop while they are found", async () => {
+    const code = (lang: string, said: string) => text("assistant", `\`\`\`${lang}\n${said}\n\`\`\``);
+    it = await stage(browser, (player) =>
+      player.add(summary("s1", { title: "Code" }), [
+        code("ts", "export const answer = 42;"),
+        code("python", "def answer(): return 42"),
+        code("nothing-known", "plain words"),
+      ]),
+    );
+    const { page, address } = it;
+    await page.addInitScript(() => {
+      const measured = window as { longest?: number };
+      const look = ({ duration }: PerformanceEntry) =>
+        (measured.longest = Math.max(measured.longest ?? 0, duration));
+      new PerformanceObserver((list) => list.getEntries().forEach(look)).observe({ type: "longtask" });
+    });
+    await page.goto(`${address}/#/s/s1`);
+    await page.locator(".tk-keyword", { hasText: "export" }).waitFor();
+    await page.locator(".tk-keyword", { hasText: "def" }).waitFor();
+    await page.getByText("plain words").waitFor();
+    const longest = await page.evaluate(() => (window as { longest?: number }).longest ?? 0);
+    // To read the first code of a language takes a third of a second on the quickest machine.
+    expect(longest).toBeLessThan(300);
+  });
+
   test("a reader at the end is followed, one who went up is left in peace and told how much is new", async () => {
     it = await stage(browser, long);
     const { page, player, address } = it;

@@ -1,6 +1,7 @@
 // A block of code: its language, a copy button, and colours that come when the highlighter has been loaded.
 
 import { useEffect, useState } from "preact/hooks";
+import { colours } from "./colours";
 import { CopyButton } from "./copy";
 import type { Line } from "./highlight";
 
@@ -45,13 +46,7 @@ function useColours(text: string, lang: string): readonly Line[] | undefined {
     let wanted = true;
     // While code grows it is coloured a few times a second at most.
     const timer = setTimeout(() => {
-      // Without a connection it may not be loaded; then the code has no colours.
-      import("./highlight")
-        .then(({ highlight }) => highlight(text, lang))
-        .then(
-          (lines) => wanted && lines && setMade({ text, lines }),
-          () => undefined,
-        );
+      colours(text, lang).then((lines) => wanted && lines && setMade({ text, lines }));
     }, 120);
     return () => {
       wanted = false;

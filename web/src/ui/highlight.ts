@@ -1,10 +1,17 @@
-// Colours for code, loaded when the first code is seen. The highlighter gives names of colours and no styles: the page
-// allows no inline style.
+/// <reference lib="webworker" />
+// Colours for code, in a thread of its own that begins when the first code is seen. The highlighter gives names of colours and no
+// styles: the page allows no inline style.
 
 import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from "shiki/core";
 import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
 
 export type Line = readonly { text: string; kind: string | undefined }[];
+/** A piece of code, and the number under which its colours are told. */
+export type Ask = { id: number; text: string; lang: string };
+/** The colours of a piece of code; none where its language is unknown. */
+export type Told = { id: number; lines: readonly Line[] | undefined };
+
+const worker = globalThis as unknown as DedicatedWorkerGlobalScope;
 
 const LANGS: Readonly<Record<string, () => Promise<unknown>>> = {
   bash: () => import("shiki/langs/bash.mjs"),
@@ -53,7 +60,7 @@ async function load(): Promise<HighlighterCore> {
   return loading;
 }
 
-export async function highlight(text: string, lang: string): Promise<readonly Line[] | undefined> {
+async function highlight(text: string, lang: string): Promise<readonly Line[] | undefined> {
   const name = (Object.hasOwn(SHORT, lang) ? SHORT[lang] : undefined) ?? lang;
   const grammar = Object.hasOwn(LANGS, name) ? LANGS[name] : undefined;
   if (!grammar) return undefined;
@@ -67,3 +74,9 @@ export async function highlight(text: string, lang: string): Promise<readonly Li
 function kindOf(colour: string | undefined): string | undefined {
   return /--tk-token-([a-z-]+)/.exec(colour ?? "")?.[1];
 }
+
+worker.addEventListener("message", async ({ data }: MessageEvent<Ask>) => {
+  // A grammar that cannot be loaded without a connection is asked for again with the next code.
+  const lines = await highlight(data.text, data.lang).catch(() => undefined);
+  worker.postMessage({ id: data.id, lines } satisfies Told);
+});
