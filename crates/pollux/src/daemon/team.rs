@@ -188,7 +188,7 @@ impl Teams {
         let summary = self.summary(session).ok_or_else(|| nobody(session))?;
         Ok(Some(Rights {
             mode: summary.mode,
-            tools: kept.given.tools,
+            tools: kept.given.lends.unwrap_or(kept.given.tools),
             answers: kept.given.answers,
         }))
     }

@@ -15,6 +15,9 @@ pub struct Given {
     pub system: String,
     /// What it may use.
     pub tools: Tools,
+    /// What it can pass on; none in what was written before there was a difference.
+    #[serde(default)]
+    pub lends: Option<Tools>,
     /// By which files it is told.
     #[serde(default)]
     pub files: Option<Files>,
@@ -40,7 +43,7 @@ pub struct Given {
 pub struct Rights {
     /// What it may do without asking.
     pub mode: Mode,
-    /// What it may use.
+    /// What those who work for it may use.
     pub tools: Tools,
     /// True where it may answer questions.
     pub answers: bool,
@@ -49,10 +52,11 @@ pub struct Rights {
 /// What an agent of this profile is given by a caller, and the mode that it begins in.
 pub fn given(profile: &Profile, name: &str, caller: Option<&Rights>) -> (Given, Mode) {
     let wanted = profile.mode.unwrap_or_default();
-    let (tools, mode, answers) = match caller {
-        None => (profile.tools.clone(), wanted, profile.answers),
+    let (tools, lends, mode, answers) = match caller {
+        None => (profile.tools.clone(), profile.lends.clone(), wanted, profile.answers),
         Some(rights) => (
             profile.tools.and(&rights.tools),
+            profile.lends.and(&rights.tools),
             lesser(wanted, rights.mode),
             profile.answers && rights.answers,
         ),
@@ -62,6 +66,7 @@ pub fn given(profile: &Profile, name: &str, caller: Option<&Rights>) -> (Given, 
         profile: profile.name.clone(),
         system: system(profile, name, teams),
         tools,
+        lends: Some(lends),
         files: profile.files,
         servers: profile.servers.clone(),
         skills: profile.skills.clone(),
@@ -104,8 +109,32 @@ fn system(profile: &Profile, name: &str, teams: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::may_choose;
-    use pollux_agent::model::{Effect, QuestionKind};
+    use super::{Rights, given, may_choose};
+    use crate::team::profile::Profile;
+    use crate::team::tools::Tools;
+    use pollux_agent::model::{Effect, Mode, QuestionKind};
+
+    fn profile(fields: &str) -> Profile {
+        Profile::read(&format!("---\n{fields}\n---\nWork."), "a", &|_| None).unwrap()
+    }
+
+    /// What a developer may use whom an agent of this profile begins.
+    fn developer_of(fields: &str) -> Tools {
+        let (leader, mode) = given(&profile(fields), "a-1", None);
+        let rights = Rights { mode, tools: leader.lends.unwrap(), answers: false };
+        given(&profile("role: developer"), "b-1", Some(&rights)).0.tools
+    }
+
+    #[test]
+    fn who_leads_by_role_has_others_do_what_it_does_not_do_and_a_written_limit_holds_for_all_below()
+    {
+        assert!(developer_of("role: supervisor").has("write_file"));
+        assert!(!developer_of("role: reviewer").has("write_file"));
+        assert!(!developer_of("role: supervisor\ntools: [fs_read, '@pollux']").has("write_file"));
+        let rights = Rights { mode: Mode::Yolo, tools: Tools::named(["fs_read"]), answers: true };
+        let (leader, _) = given(&profile("role: supervisor"), "a-1", Some(&rights));
+        assert!(!leader.lends.unwrap().has("write_file"));
+    }
 
     #[test]
     fn an_agent_opens_no_door_for_good() {

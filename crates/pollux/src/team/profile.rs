@@ -36,6 +36,8 @@ pub struct Profile {
     pub role: Option<String>,
     /// What it may use.
     pub tools: Tools,
+    /// What those who work for it may use at most.
+    pub lends: Tools,
     /// The MCP servers that it gets.
     pub servers: BTreeMap<String, Server>,
     /// The skills that it may load, with `*` for any letters.
@@ -246,7 +248,7 @@ impl Fields {
             ),
         };
         let role = self.text("role")?;
-        let tools = self.tools(role.as_deref())?;
+        let (tools, lends) = self.tools(role.as_deref())?;
         let servers = self.servers()?;
         // What CAO's own field for it holds stands before what is said in the body.
         let more = self.text("prompt")?.filter(|more| !more.trim().is_empty());
@@ -260,6 +262,7 @@ impl Fields {
             mode,
             role,
             tools,
+            lends,
             servers,
             skills: self.words("skills")?.unwrap_or_default(),
             tags: self.words("tags")?.unwrap_or_default(),
@@ -269,14 +272,21 @@ impl Fields {
         })
     }
 
-    fn tools(&mut self, role: Option<&str>) -> Result<Tools, Wrong> {
+    /// What it may use, and what it can pass on. A limit that is written down holds for all below; a role is a way to work:
+    /// one that only leads has others do what it does not do itself.
+    fn tools(&mut self, role: Option<&str>) -> Result<(Tools, Tools), Wrong> {
         let (tools, allowed) = (self.words("tools")?, self.words("allowedTools")?);
-        let by_role = role.and_then(tools::of_role);
-        let words = allowed.or(tools);
-        Ok(match words {
-            Some(words) => Tools::named(words.iter().map(String::as_str)),
-            None => by_role.unwrap_or_default(),
-        })
+        if let Some(words) = allowed.or(tools) {
+            let tools = Tools::named(words.iter().map(String::as_str));
+            return Ok((tools.clone(), tools));
+        }
+        let Some(role) = role else { return Ok((Tools::All, Tools::All)) };
+        // A misspelt role must not be one without limits.
+        let by_role = tools::of_role(role).ok_or_else(|| {
+            Wrong(format!("there is no role `{role}`, and no `tools` say what it may use"))
+        })?;
+        let lends = if role == "supervisor" { Tools::All } else { by_role.clone() };
+        Ok((by_role, lends))
     }
 
     fn driver(&mut self) -> Result<Option<Driver>, Wrong> {
@@ -389,6 +399,8 @@ mod tests {
         assert!(profile.servers.is_empty(), "Pollux is that server: {:?}", profile.servers);
         assert!(profile.tools.has("@pollux") && profile.tools.has("read_file"));
         assert!(!profile.tools.has("write_file"));
+        // It leads: those who work for it write.
+        assert_eq!(profile.lends, Tools::All);
         assert!(profile.prompt.starts_with("# CODING SUPERVISOR"), "{}", profile.prompt);
     }
 
@@ -419,6 +431,7 @@ mod tests {
             ("---\nname: [\n---\n", "YAML"),
             ("---\nmode: wild\n---\n", "no mode"),
             ("---\ntools: 5\n---\n", "no list"),
+            ("---\nrole: king\n---\n", "no role `king`"),
             ("---\nfiles: mine\n---\n", "`own` or `shared`"),
             ("---\nmcpServers: {a: {}}\n---\n", "command"),
         ] {

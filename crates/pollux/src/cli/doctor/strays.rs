@@ -6,7 +6,7 @@ use crate::cli::live::stop::remove;
 use crate::config::Config;
 use crate::daemon::instance::Place;
 use pollux_agent::gemini::shared::{How, Shared};
-use pollux_agent::gemini::terminal::all;
+use pollux_agent::gemini::terminal::{Found, all};
 use pollux_agent::process;
 use std::fs;
 use std::path::PathBuf;
@@ -37,11 +37,7 @@ fn processes(clean: bool) -> Finding {
 
 async fn windows(config: &Config, clean: bool) -> Finding {
     const WHAT: &str = "dead terminals";
-    let dead: Vec<_> = match all(&config.tmux).await {
-        Ok(found) => found.into_iter().filter(|found| found.dead).collect(),
-        // Without tmux there are none, and that is said elsewhere.
-        Err(_) => Vec::new(),
-    };
+    let dead = dead(config).await;
     if dead.is_empty() {
         return Finding::well(WHAT, "none");
     }
@@ -50,11 +46,20 @@ async fn windows(config: &Config, clean: bool) -> Finding {
         let found = format!("{}: {}", dead.len(), names.join(", "));
         return Finding::warning(WHAT, found, "`pollux doctor --clean` closes their windows");
     }
-    let mut closed = 0;
     for found in &dead {
-        closed += usize::from(remove(found).await.is_ok());
+        // One that has gone by itself meanwhile cannot be removed any more: those that are left count.
+        let _removed = remove(found).await;
     }
-    Finding::well(WHAT, format!("closed: {closed}"))
+    let left = self::dead(config).await.len();
+    Finding::well(WHAT, format!("closed: {}", dead.len().saturating_sub(left)))
+}
+
+async fn dead(config: &Config) -> Vec<Found> {
+    match all(&config.tmux).await {
+        Ok(found) => found.into_iter().filter(|found| found.dead).collect(),
+        // Without tmux there are none, and that is said elsewhere.
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Roles, limits and credentials of agents that are gone. A daemon that runs takes care of them itself.

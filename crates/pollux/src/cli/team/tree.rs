@@ -7,13 +7,21 @@ use crate::report;
 use crate::report::table::{Align, Cell, Table};
 use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
+use pollux_agent::gemini::terminal::all;
+use pollux_agent::model::SessionStatus;
 use serde_json::json;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How wide the table is where no window says.
 const PIPED_WIDTH: usize = 160;
+/// Puts the next table in the place of the one before.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+/// How long agents may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_millis(100);
 /// How often `--watch` looks.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -39,13 +47,16 @@ impl Tree {
         loop {
             let mut members = client.get::<Teams>("/api/v1/team").await?.members;
             if !self.all {
-                members.retain(|member| !member.gone);
+                members = with_those_above(&members);
             }
             let is = serde_json::to_string(&members)?;
             if is != before {
                 if self.json {
                     report::json(&members)?;
                 } else {
+                    if self.watch && report::width().is_some() {
+                        report::text(CLEAR)?;
+                    }
                     table(&members)?;
                 }
                 before = is;
@@ -56,6 +67,19 @@ impl Tree {
             tokio::time::sleep(LOOK).await;
         }
     }
+}
+
+/// Those who live, and those above them who do not: each stands below the one that it works for.
+fn with_those_above(members: &[Member]) -> Vec<Member> {
+    let mut shown: HashSet<&str> = HashSet::new();
+    // Each stands after the one that it works for.
+    for member in members.iter().rev() {
+        if !member.gone || shown.contains(&*member.session) {
+            shown.insert(&member.session);
+            shown.extend(member.parent.as_deref());
+        }
+    }
+    members.iter().filter(|member| shown.contains(&*member.session)).cloned().collect()
 }
 
 fn table(members: &[Member]) -> anyhow::Result<()> {
@@ -95,41 +119,100 @@ fn table(members: &[Member]) -> anyhow::Result<()> {
 
 /// End agents of teams, and those who work for them
 #[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
 pub(crate) struct Shutdown {
     /// The agent with which to begin
-    #[arg(required_unless_present = "all")]
     agent: Option<String>,
     /// All teams
-    #[arg(long, conflicts_with = "agent")]
+    #[arg(long)]
     all: bool,
 }
 
 impl Shutdown {
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        let Some(client) = Client::running(config).await? else {
-            let trouble = Trouble::refused("no_daemon", "no daemon runs, and so no team");
-            return Err(trouble.hint("there is nothing to end").into());
+        let client = match Client::running(config).await? {
+            Some(client) => client,
+            // Agents in terminals outlive the daemon, which alone knows their teams.
+            None if lives(config).await => Client::connect(config).await?,
+            None => {
+                let trouble = Trouble::refused("no_daemon", "no daemon runs, and so no team");
+                return Err(trouble.hint("there is nothing to end").into());
+            }
         };
-        let first = if let Some(agent) = self.agent {
-            vec![agent]
+        let first: Vec<(String, String)> = if let Some(agent) = self.agent {
+            vec![(agent.clone(), agent)]
         } else {
             let members = client.get::<Teams>("/api/v1/team").await?.members;
-            let top = members.into_iter().filter(|member| !member.gone && member.parent.is_none());
-            top.map(|member| member.session).collect()
+            let living = members.into_iter().filter(|member| !member.gone);
+            living.map(|member| (member.session, member.name)).collect()
         };
-        let mut failed = None;
-        for agent in first {
+        let (mut ended, mut failed) = (BTreeSet::new(), None);
+        for (agent, name) in first {
+            // Those who work for others end with them.
+            if ended.contains(&name) {
+                continue;
+            }
             let path = format!("/api/v1/team/{}/stop", escaped(&agent));
             match client.post::<Vec<String>>(&path, &json!({})).await {
-                Ok(stopped) => {
-                    for name in stopped {
-                        report::text(&format!("{name}\n"))?;
-                    }
-                }
+                Ok(stopped) => ended.extend(stopped),
                 // The other teams are to end all the same.
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
+        are_gone(&client, &ended).await?;
+        for name in &ended {
+            report::text(&format!("{name}\n"))?;
+        }
+        if ended.is_empty() && failed.is_none() {
+            report::note("there was nobody to end");
+        }
         failed.map_or(Ok(ExitCode::SUCCESS), Err)
+    }
+}
+
+/// Waits until those who were told to end have ended: whoever shuts all down may take the machine away next.
+async fn are_gone(client: &Client, ended: &BTreeSet<String>) -> anyhow::Result<()> {
+    let late = Instant::now() + PATIENCE;
+    loop {
+        let members = client.get::<Teams>("/api/v1/team").await?.members;
+        let ends = |member: &&Member| ended.contains(&member.name);
+        let lives = |member: &Member| !member.gone && member.status != SessionStatus::Exited;
+        if !members.iter().filter(ends).any(lives) || Instant::now() > late {
+            return Ok(());
+        }
+        tokio::time::sleep(SOON).await;
+    }
+}
+
+/// True where an agent is in a terminal.
+async fn lives(config: &Config) -> bool {
+    // Without tmux there is none.
+    all(&config.tmux).await.is_ok_and(|found| found.iter().any(|found| !found.dead))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Member, with_those_above};
+    use serde_json::json;
+
+    fn member(name: &str, parent: Option<&str>, gone: bool) -> Member {
+        let member = json!({
+            "session": name, "name": name, "profile": "p", "team": "t", "parent": parent, "depth": 0, "status": "idle",
+            "mode": "default", "tokens": 0, "letters": 0, "gone": gone,
+        });
+        serde_json::from_value(member).unwrap()
+    }
+
+    #[test]
+    fn who_lives_stands_below_the_one_that_it_worked_for_also_where_that_one_is_gone() {
+        let all = [
+            member("lead", None, true),
+            member("boss", Some("lead"), true),
+            member("worker", Some("boss"), false),
+            member("other", None, false),
+            member("ended", Some("other"), true),
+        ];
+        let shown: Vec<String> = with_those_above(&all).into_iter().map(|one| one.name).collect();
+        assert_eq!(shown, ["lead", "boss", "worker", "other"]);
     }
 }
