@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Cell, Table};
-use crate::team::profile::is_name;
+use crate::team::profile::{Profile, Wrong, is_name};
 use crate::team::store::{BUILT_IN, Found, Origin, Store, read};
 use crate::trouble::Trouble;
 use anstyle::Style;
@@ -145,14 +145,7 @@ fn show(store: &Store, name: &str, json: bool) -> anyhow::Result<ExitCode> {
 fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<ExitCode> {
     let mut wrong = false;
     for file in files {
-        let path = config.cwd.join(file);
-        let profile = if path.is_file() {
-            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("profile");
-            store.parse(&read(&path).with_context(|| unreadable(&path))?, stem)
-        } else {
-            store.look(file).ok_or_else(|| unknown(file))?.profile
-        };
-        match profile {
+        match named(store, file, config)? {
             Ok(profile) => {
                 report::text(&format!("{file}: `{}` can be used\n", profile.name))?;
                 for note in &profile.notes {
@@ -168,6 +161,22 @@ fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<
     Ok(ExitCode::from(u8::from(wrong)))
 }
 
+/// The profile of a file or of a name. What is neither does not keep the others from being looked at.
+fn named(store: &Store, file: &str, config: &Config) -> anyhow::Result<Result<Profile, Wrong>> {
+    let path = config.cwd.join(file);
+    if path.is_file() {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("profile");
+        return Ok(store.parse(&read(&path).with_context(|| unreadable(&path))?, stem));
+    }
+    if path.is_dir() {
+        return Ok(Err(Wrong("a directory: name the files in it".to_owned())));
+    }
+    Ok(match store.look(file) {
+        Some(found) => found.profile,
+        None => Err(Wrong("neither a file nor the name of a profile".to_owned())),
+    })
+}
+
 fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Result<ExitCode> {
     let path = cwd.join(source);
     let mut all: Vec<(PathBuf, String)> = Vec::new();
@@ -178,6 +187,12 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
                 let text = read(&file).with_context(|| unreadable(&file))?;
                 all.push((file, text));
             }
+        }
+        if all.is_empty() {
+            let message = format!("there is no profile in {}", path.display());
+            return Err(Trouble::refused("unknown_profile", message)
+                .hint("a profile is a file that ends in `.md`")
+                .into());
         }
         all.sort();
     } else if path.is_file() {

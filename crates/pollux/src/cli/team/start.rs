@@ -1,7 +1,7 @@
 //! `pollux launch`, `pollux handoff`, `pollux assign`.
 
 use super::jobs;
-use crate::api::team::{Give, Job, Launch as Body, Worktree};
+use crate::api::team::{Give, Job, Launch as Body, Teams, Worktree};
 use crate::api::{Driver, Summary};
 use crate::cli::run;
 use crate::client::Client;
@@ -54,10 +54,16 @@ impl Launch {
             driver: self.driver,
         };
         let summary: Summary = client.post("/api/v1/team/launch", &body).await?;
+        let members = client.get::<Teams>("/api/v1/team").await?.members;
+        let member = members.into_iter().find(|member| member.session == summary.id);
+        let name = member.map(|member| member.name);
         if self.json {
-            report::json(&summary)?;
+            let mut object = serde_json::to_value(&summary)?;
+            object["name"] = name.into();
+            report::json(&object)?;
         } else {
             report::text(&format!("{}\n", summary.id))?;
+            name.iter().for_each(|name| report::note(&format!("it is {name} to its team")));
         }
         Ok(ExitCode::SUCCESS)
     }
