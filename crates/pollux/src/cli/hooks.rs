@@ -229,21 +229,27 @@ impl Status {
             );
         }
         let mut table = Table::new(&[
-            ("as", Align::Left),
+            ("as", Align::Flexible),
             ("installed", Align::Left),
             ("path", Align::Flexible),
         ]);
+        let mut problems = Vec::new();
         for (name, path, found) in found {
             let state = match found {
-                Ok(Some(_)) => "yes".to_owned(),
-                Ok(None) => "no".to_owned(),
-                Err(failed) => failed.to_string(),
+                Ok(Some(_)) => "yes",
+                Ok(None) => "no",
+                Err(failed) => {
+                    problems.push(failed.to_string());
+                    "unknown"
+                }
             };
             table.row(vec![name.into(), state.into(), path.display().to_string().into()]);
         }
         let mut out = report::out();
         table.write(&mut out, report::width())?;
-        Ok(out.flush()?)
+        out.flush()?;
+        problems.iter().for_each(|problem| report::note(problem));
+        Ok(())
     }
 }
 

@@ -57,7 +57,8 @@ fn table(sessions: &[Summary]) -> anyhow::Result<()> {
         ("title", Align::Flexible),
         ("activity", Align::Flexible),
         ("updated", Align::Left),
-    ]);
+    ])
+    .less_needed(&["activity", "mode", "updated"]);
     let window = report::width().map_or(usize::MAX, |_| SHOWN);
     for session in sessions.iter().take(window) {
         let short = session.id.get(..8).unwrap_or(&session.id);

@@ -10,8 +10,7 @@ use crate::report;
 use crate::report::table::{Align, Table};
 use clap_complete::ArgValueCompleter;
 use serde_json::Value;
-use std::fmt::Write;
-use std::io::Write as _;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// What a session is, what waits in it, and its last messages
@@ -48,8 +47,10 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
             let whole: Value = serde_json::from_str(&client.event(&id, recorded.seq).await?)?;
             whole["message"].clone()
         };
-        if message["meta"] != true {
-            writeln!(out, "\n{}", said(&message))?;
+        if message["meta"] != true
+            && let Some(said) = said(&message)
+        {
+            writeln!(out, "\n{said}")?;
         }
     }
     for open in &summary.questions {
@@ -70,7 +71,8 @@ fn head(summary: &Summary) -> Table {
         ("model", Align::Left),
         ("messages", Align::Right),
         ("where", Align::Flexible),
-    ]);
+    ])
+    .less_needed(&["messages", "model"]);
     let place = summary.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
     table.row(vec![
         listing::status(summary),
@@ -82,24 +84,25 @@ fn head(summary: &Summary) -> Table {
     table
 }
 
-/// A message in a few lines.
-fn said(message: &Value) -> String {
-    let mut text = format!("{}: ", message["role"].as_str().unwrap_or("?"));
-    if let Some(content) = message["content"].as_str() {
-        text.push_str(&clean(content));
-    }
+/// A message in a few lines; none where it says nothing.
+fn said(message: &Value) -> Option<String> {
+    let mut lines = Vec::new();
+    lines.extend(message["content"].as_str().map(clean));
     for block in message["content"].as_array().into_iter().flatten() {
         match block["type"].as_str() {
-            Some("text") => text.push_str(&clean(block["text"].as_str().unwrap_or(""))),
+            Some("text") => lines.extend(block["text"].as_str().map(clean)),
             Some("tool_use") => {
-                // Writing to a string does not fail.
-                let _written =
-                    write!(text, "\n  [{}]", clean(block["name"].as_str().unwrap_or("?")));
+                let name = clean(block["name"].as_str().unwrap_or("?"));
+                lines.push(format!("  [{name}]").into());
             }
             _ => {}
         }
     }
-    text
+    lines.retain(|line| !line.trim().is_empty());
+    // A call stands on a line of its own, also where it comes first.
+    let begin = if lines.first()?.starts_with("  [") { "\n" } else { " " };
+    let role = message["role"].as_str().unwrap_or("?");
+    Some(format!("{role}:{begin}{}", lines.join("\n")))
 }
 
 /// The events of a session, one JSON object on each line
