@@ -2,6 +2,7 @@
 //! in the log; nothing is asked again and again, a bell rings where something has changed.
 
 pub mod badge;
+mod decide;
 mod follow;
 mod give;
 mod order;

@@ -2,7 +2,7 @@
 
 use super::post::About;
 use super::{Caller, Teams, is_news, lock, result, rows, tree};
-use crate::api::team::{Job, More, Worktree};
+use crate::api::team::{Job, Worktree};
 use crate::api::{Begin, Driver, Summary};
 use crate::daemon::log::team::Turn;
 use crate::daemon::log::{Bell, counts};
@@ -19,8 +19,7 @@ const REST: Duration = Duration::from_mins(10);
 /// How long the session file may take that has a worker's answer, once its turn has ended. Fifty agents on two cores are slow.
 const LATE: Duration = Duration::from_secs(5);
 /// What a worker is told that was stopped in the middle of its job.
-const GO_ON: &str = "You were stopped in the middle of your work, and are started again. Go on with what you were asked to do, \
-    and answer as if nothing had happened.";
+const STOPPED: &str = "You were stopped in the middle of your work, and are started again. Answer as if nothing had happened.";
 /// A worker is told so at most so often.
 const URGES: u32 = 5;
 
@@ -140,7 +139,8 @@ impl Teams {
                     self.becomes(&mut job, State::Paused, Some(why)).await?;
                 }
                 Step::Urge if job.inner.prompts < URGES => {
-                    self.prompt(&mut job, GO_ON).await?;
+                    let text = again(&job);
+                    self.prompt(&mut job, &text).await?;
                     self.keep(&job).await?;
                 }
                 Step::Urge => {
@@ -180,7 +180,7 @@ impl Teams {
     }
 
     /// A job is somewhere else now: that is written down, then told.
-    async fn becomes(
+    pub(super) async fn becomes(
         &self,
         job: &mut Job,
         state: State,
@@ -288,14 +288,15 @@ impl Teams {
             return self.release(&worker).await;
         }
         let lies = known.queue.iter().any(|queued| queued.id == prompt_id(job));
+        let text = again(job);
         match (taken, lies) {
             (false, _) if job.inner.prompts == 0 => {
                 let prompt = job.prompt.clone();
                 self.hand(job, &prompt).await?;
             }
-            (false, _) => self.hand(job, GO_ON).await?,
+            (false, _) => self.hand(job, &text).await?,
             (true, true) => self.go(&worker).await?,
-            (true, false) => self.prompt(job, GO_ON).await?,
+            (true, false) => self.prompt(job, &text).await?,
         }
         job.state = State::Starting;
         job.question = None;
@@ -323,7 +324,7 @@ impl Teams {
     }
 
     /// Prompts the worker of a job once more. The turn of the job is the one that follows.
-    async fn prompt(&self, job: &mut Job, text: &str) -> anyhow::Result<()> {
+    pub(super) async fn prompt(&self, job: &mut Job, text: &str) -> anyhow::Result<()> {
         let Some(worker) = job.worker.clone() else { return Ok(()) };
         job.inner.after = self.hub().feed(&worker)?.1.head().0;
         job.inner.prompts += 1;
@@ -360,45 +361,6 @@ impl Teams {
         lock(&self.inner.alive).insert(session.to_owned());
         Ok(())
     }
-
-    /// Takes a job back. Its worker is stopped, unless it is to stay.
-    pub async fn cancel(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
-        let mut job = self.job(caller, id).await?;
-        if job.state.is_final() {
-            let message = format!("the job has ended: {}", job.state.word());
-            return Err(Trouble::refused("job_ended", message).into());
-        }
-        let why = format!("taken back by {}", caller.by(self).name);
-        self.becomes(&mut job, State::Cancelled, Some(why)).await?;
-        if job.inner.keep
-            && let Some(worker) = &job.worker
-        {
-            let id = format!("interrupt-{}", job.id);
-            drop(self.command(worker, id, pollux(), Command::Interrupt).await?);
-        }
-        Ok(job)
-    }
-
-    /// Goes on with a job that has paused.
-    pub async fn go_on(&self, caller: &Caller, id: &str, more: &More) -> anyhow::Result<Job> {
-        let mut job = self.job(caller, id).await?;
-        if job.state != State::Paused {
-            let message = format!("the job has not paused: {}", job.state.word());
-            let trouble = Trouble::refused("not_paused", message);
-            return Err(trouble.hint("only a job that has paused can be gone on with").into());
-        }
-        if let Some(worker) = &job.worker {
-            let no = self.hub().feed(worker)?.0;
-            let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
-            job.budget.tokens =
-                job.budget.tokens.map(|_| spent.saturating_add(more.tokens.unwrap_or(u64::MAX)));
-        }
-        job.budget.seconds = more.seconds.or(job.budget.seconds);
-        self.prompt(&mut job, "You may go on with your work now. Go on where you stopped.").await?;
-        self.becomes(&mut job, State::Working, None).await?;
-        self.inner.news.notify_one();
-        Ok(job)
-    }
 }
 
 /// Pollux itself.
@@ -406,8 +368,18 @@ pub(super) fn pollux() -> By {
     By { name: "pollux".into(), remote: false }
 }
 
+/// What a worker is told that shall go on. Its task is said again: since 0.61 the CLI drops a prompt that was cancelled from what
+/// the model sees.
+pub(super) fn go_on(job: &Job) -> String {
+    format!("Go on with this work: {}", job.prompt)
+}
+
+fn again(job: &Job) -> String {
+    format!("{STOPPED}\n\n{}", go_on(job))
+}
+
 /// The id of the command that brought the prompt of a job.
-fn prompt_id(job: &Job) -> String {
+pub(super) fn prompt_id(job: &Job) -> String {
     match job.inner.prompts {
         0 => format!("job-{}-prompt", job.id),
         n => format!("job-{}-prompt-{n}", job.id),

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 const SCRIPT: &str = "
     [[rule]]
+    prompt = 'Go on with this work: never end'
+    reply = 'Done after all.'
+    [[rule]]
     prompt = 'never end'
     reply = ['Let me think. ', { stall = true }]
     [[rule]]
     prompt = 'take your time'
     reply = ['One. ', { pause = '6s' }, 'Two.']
-    [[rule]]
-    prompt = 'Go on with what you were asked'
-    reply = 'Done after all.'
 ";
 
 /// Waits until the model was asked: from then on there is a turn to be cut.

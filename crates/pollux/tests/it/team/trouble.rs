@@ -13,9 +13,6 @@ const SCRIPT: &str = "
     [[rule]]
     prompt = 'never end'
     reply = ['Let me think. ', { stall = true }]
-    [[rule]]
-    prompt = 'Go on with what you were asked'
-    reply = 'Done after all.'
 ";
 
 #[tokio::test(flavor = "multi_thread")]
