@@ -175,7 +175,9 @@ fn over(job: &Rules, seen: &Seen, now: Timestamp) -> Option<String> {
     let seconds = job.budget.seconds?;
     let worked = now.duration_since(job.since);
     let most = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-    (worked >= most && seen.status == SessionStatus::Working)
+    // Its time begins when its worker does.
+    let works = seen.status == SessionStatus::Working && job.state != State::Starting;
+    (worked >= most && works)
         .then(|| format!("it has worked for {seconds} s"))
 }
 
@@ -184,8 +186,9 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
     if job.state.is_final() || matches!(job.state, State::Paused | State::TimedOut) {
         return None;
     }
-    // A worker that waits for a person takes none of its time; when it goes on, that is heard.
-    let seconds = job.budget.seconds.filter(|_| job.state != State::Waiting);
+    // A worker that is being started or waits for a person takes none of its time; when it goes on, that is heard.
+    let idle = matches!(job.state, State::Starting | State::Waiting);
+    let seconds = job.budget.seconds.filter(|_| !idle);
     let budget = seconds.and_then(|seconds| {
         let most = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
         job.since.saturating_add(most).ok()
@@ -280,6 +283,20 @@ mod tests {
         assert_eq!(wakes_at(&rules), Some(now() + SignedDuration::from_secs(60)));
         rules.state = State::Waiting;
         assert_eq!(wakes_at(&rules), None);
+    }
+
+    #[test]
+    fn the_time_of_a_job_begins_with_its_work_and_not_with_the_start_of_its_worker() {
+        let mut rules = job(State::Starting);
+        rules.budget.seconds = Some(1);
+        let later = now() + SignedDuration::from_secs(9);
+        let works = seen(SessionStatus::Working);
+        assert_eq!(wakes_at(&rules), None);
+        assert_eq!(step(&rules, &works, later), Some(Step::Become(State::Working, None)));
+        (rules.state, rules.since) = (State::Working, later);
+        assert_eq!(step(&rules, &works, later), None);
+        let late = later + SignedDuration::from_secs(1);
+        assert!(matches!(step(&rules, &works, late), Some(Step::Pause(_))));
     }
 
     fn any_seen() -> impl Strategy<Value = Seen> {

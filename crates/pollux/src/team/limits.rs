@@ -33,6 +33,17 @@ pub struct Budget {
     pub seconds: Option<u64>,
 }
 
+impl Budget {
+    /// Why a job cannot be given so little; nothing where it can.
+    pub fn refuse(&self) -> Option<&'static str> {
+        match (self.tokens, self.seconds) {
+            (Some(0), _) => Some("a job cannot be done with no tokens"),
+            (_, Some(0)) => Some("a job cannot be done in less than a second"),
+            _ => None,
+        }
+    }
+}
+
 impl Limits {
     /// Why there may be no further worker; nothing where there may.
     pub fn refuse(&self, living: usize, depth: u32) -> Option<String> {
@@ -69,6 +80,13 @@ fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 mod tests {
     use super::{Budget, Limits};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_budget_of_nothing_is_refused_and_none_at_all_is_not() {
+        let refuse = |tokens, seconds| Budget { tokens, seconds }.refuse();
+        assert!(refuse(Some(0), None).is_some() && refuse(Some(1), Some(0)).is_some());
+        assert_eq!((refuse(None, None), refuse(Some(1), Some(1))), (None, None));
+    }
 
     proptest! {
         #[test]

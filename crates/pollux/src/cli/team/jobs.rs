@@ -87,8 +87,10 @@ impl Jobs {
             }
             Some(What::Continue { id, tokens, budget }) => {
                 let more = More { tokens, seconds: budget.map(|budget| budget.as_secs()) };
-                let job: Job = client.post(&path(&id, "/continue"), &more).await?;
-                report::note(&format!("{} goes on", job.name));
+                let before: Job = client.get(&path(&id, "")).await?;
+                let job: Job = client.post(&path(&before.id, "/continue"), &more).await?;
+                let why = before.why.map(|why| format!("; it had paused: {why}"));
+                report::note(&format!("{} goes on{}", job.name, why.unwrap_or_default()));
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -134,6 +136,12 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
         report::quiet(&format!(
             "answer with `pollux answer {worker}`, then `pollux jobs show {} --wait`",
             job.id
+        ));
+    }
+    if job.state == State::Paused {
+        let id = &job.id;
+        report::quiet(&format!(
+            "go on with `pollux jobs continue {id} --tokens N` or `--budget TIME`, or take it back: `pollux jobs cancel {id}`"
         ));
     }
     Ok(ExitCode::from(code))

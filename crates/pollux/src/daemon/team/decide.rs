@@ -1,10 +1,12 @@
 //! What somebody decides about a job: to take it back, or to go on with it.
 
 use super::follow::{go_on, pollux, prompt_id};
+use super::give::is_something;
 use super::{Caller, Teams};
 use crate::api::team::{Job, More};
 use crate::daemon::log::{Bell, counts};
 use crate::team::job::State;
+use crate::team::limits::Budget;
 use crate::trouble::Trouble;
 use pollux_agent::model::SessionStatus;
 use pollux_agent::session::Command;
@@ -35,6 +37,7 @@ impl Teams {
 
     /// Goes on with a job that has paused.
     pub async fn go_on(&self, caller: &Caller, id: &str, more: &More) -> anyhow::Result<Job> {
+        is_something(Budget { tokens: more.tokens, seconds: more.seconds })?;
         let job = self.paused(caller, id).await?;
         if let Some(worker) = &job.worker {
             self.has_stopped(worker).await?;

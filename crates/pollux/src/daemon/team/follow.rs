@@ -129,6 +129,9 @@ impl Teams {
                     self.becomes(&mut job, State::Failed, why).await?;
                 }
                 Step::Become(state, why) => {
+                    if (job.state, state) == (State::Starting, State::Working) {
+                        job.inner.since = Some(self.now());
+                    }
                     job.question =
                         (state == State::Waiting).then(|| result::question(&summary)).flatten();
                     self.becomes(&mut job, state, why).await?;

@@ -8,6 +8,7 @@ use crate::api::{Begin, Driver, Summary};
 use crate::daemon::hub::agent::is_command;
 use crate::team::given::{Rights, given};
 use crate::team::job::{Kind, State};
+use crate::team::limits::Budget;
 use crate::team::profile::Profile;
 use crate::trouble::Trouble;
 use jiff::SignedDuration;
@@ -78,6 +79,7 @@ impl Teams {
             let trouble = Trouble::refused("no_message", "there is nothing to be done");
             return Err(trouble.hint("say what the agent shall do").into());
         }
+        is_something(give.budget)?;
         let profile = self.store().find(&give.profile)?;
         is_task(give.driver.or(profile.driver).unwrap_or_default(), &give.message)?;
         let cwd = self.place(caller, give.cwd.as_deref())?;
@@ -303,6 +305,12 @@ pub(super) fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
         return Err(Trouble::refused("not_a_task", why).hint("put words before it"));
     }
     Ok(())
+}
+
+/// A job that may take nothing would pause before it began.
+pub(super) fn is_something(budget: Budget) -> Result<(), Trouble> {
+    let hint = "name more, or leave it out: then the daemon's own limits count";
+    budget.refuse().map_or(Ok(()), |why| Err(Trouble::refused("no_budget", why).hint(hint)))
 }
 
 fn started_or(job: &Job) -> Option<Trouble> {
