@@ -86,6 +86,8 @@ pub struct Rules {
 pub struct Seen {
     /// What it does.
     pub status: SessionStatus,
+    /// How it came to its end; none while it is there.
+    pub end: Option<End>,
     /// How the turn ended that it was given; none while it works on it, or has not begun.
     pub turn: Option<Ended>,
     /// True where the prompt lies in the queue of an agent that does not take it.
@@ -109,6 +111,17 @@ pub enum Ended {
     Badly,
 }
 
+/// How a worker came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It ended with the daemon before this one, and can be started again.
+    WithDaemon,
+    /// Somebody stopped it.
+    Stopped,
+    /// It died, or went by itself.
+    Died,
+}
+
 /// What becomes of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -130,14 +143,18 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
     match seen.turn {
         Some(Ended::Well) => return become_(State::Done, ""),
         Some(Ended::Badly) => return become_(State::Failed, "its turn failed"),
-        // A job that pauses was stopped by us.
-        Some(Ended::Stopped) if job.state != State::Paused => {
+        // The turn of a worker that is gone was stopped by its end. A job that pauses was stopped by us.
+        Some(Ended::Stopped) if seen.end.is_none() && job.state != State::Paused => {
             return become_(State::Cancelled, "somebody stopped its worker");
         }
         _ => {}
     }
-    if seen.status == SessionStatus::Exited {
-        return become_(State::Failed, "its worker is gone");
+    match seen.end {
+        Some(End::Stopped) => return become_(State::Cancelled, "somebody stopped its worker"),
+        // It is started again when somebody goes on with it.
+        Some(End::WithDaemon) if job.state == State::Paused => return None,
+        Some(End::WithDaemon | End::Died) => return become_(State::Failed, "its worker is gone"),
+        None => {}
     }
     if job.state == State::Paused {
         return None;
@@ -177,8 +194,7 @@ fn over(job: &Rules, seen: &Seen, now: Timestamp) -> Option<String> {
     let most = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
     // Its time begins when its worker does.
     let works = seen.status == SessionStatus::Working && job.state != State::Starting;
-    (worked >= most && works)
-        .then(|| format!("it has worked for {seconds} s"))
+    (worked >= most && works).then(|| format!("it has worked for {seconds} s"))
 }
 
 /// When time alone changes something, if ever.
@@ -207,7 +223,7 @@ pub fn is_written(kind: Kind, caller_is_agent: bool, attended: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};
+    use super::{Budget, End, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;
 
@@ -220,7 +236,7 @@ mod tests {
     }
 
     fn seen(status: SessionStatus) -> Seen {
-        Seen { status, turn: None, stuck: false, adrift: false, asks: false, tokens: 0 }
+        Seen { status, end: None, turn: None, stuck: false, adrift: false, asks: false, tokens: 0 }
     }
 
     #[test]
@@ -246,6 +262,26 @@ mod tests {
         rules.state = State::Paused;
         let stopped = Seen { turn: Some(Ended::Stopped), ..seen(SessionStatus::Idle) };
         assert_eq!(step(&rules, &stopped, now()), None);
+    }
+
+    #[test]
+    fn a_worker_that_was_stopped_takes_its_job_back_and_one_that_died_fails_it() {
+        let ends = |state, end, turn| {
+            let gone = Seen { end: Some(end), turn, ..seen(SessionStatus::Exited) };
+            match step(&job(state), &gone, now()) {
+                Some(Step::Become(state, _)) => Some(state),
+                _ => None,
+            }
+        };
+        // What is told of its turn is told of its end: nobody stopped the turn.
+        for turn in [None, Some(Ended::Stopped)] {
+            let works = |end| ends(State::Working, end, turn);
+            assert_eq!(works(End::Stopped), Some(State::Cancelled));
+            assert_eq!(works(End::Died), Some(State::Failed));
+            assert_eq!(ends(State::Paused, End::Died, turn), Some(State::Failed));
+            assert_eq!(ends(State::Paused, End::WithDaemon, turn), None, "it can be gone on with");
+        }
+        assert_eq!(ends(State::Working, End::Stopped, Some(Ended::Well)), Some(State::Done));
     }
 
     #[test]
@@ -312,6 +348,7 @@ mod tests {
         (status, turn, any::<bool>(), any::<bool>(), 0_u64..200).prop_map(
             |(status, turn, stuck, asks, tokens)| Seen {
                 adrift: false,
+                end: (status == SessionStatus::Exited).then_some(End::Died),
                 status,
                 turn,
                 stuck,

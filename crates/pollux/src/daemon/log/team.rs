@@ -273,6 +273,15 @@ pub fn has_command(connection: &Connection, no: i64, id: &str) -> rusqlite::Resu
         .query_row(params![no, id], |row| row.get(0))
 }
 
+/// True where somebody has told the agent of a session to end.
+pub fn was_stopped(connection: &Connection, no: i64) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND command = '{\"type\":\"stop\"}')",
+        )?
+        .query_row([no], |row| row.get(0))
+}
+
 /// What a turn gave.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {

@@ -45,6 +45,8 @@ impl Teams {
         // It may have been done before it was stopped.
         let mut job = self.paused(caller, id).await?;
         if let Some(worker) = &job.worker {
+            // It may have ended with an earlier daemon, with its prompt still to be handed over.
+            self.wake(worker).await?;
             self.withdraw(worker, prompt_id(&job)).await?;
             let no = self.hub().feed(worker)?.0;
             let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;

@@ -6,7 +6,7 @@ use crate::api::team::{Job, Worktree};
 use crate::api::{Begin, Driver, Summary};
 use crate::daemon::log::team::Turn;
 use crate::daemon::log::{Bell, counts};
-use crate::team::job::{self, Ended, Rules, Seen, State, Step, is_written};
+use crate::team::job::{self, End, Ended, Rules, Seen, State, Step, is_written};
 use crate::trouble::Trouble;
 use pollux_agent::model::SessionStatus;
 use pollux_agent::session::{By, Command, Done, Reply};
@@ -114,7 +114,8 @@ impl Teams {
                 Some(_) => self.hub().log().read(move |connection| counts(connection, no)).await?.1,
                 None => summary.tokens,
             };
-            let seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
+            let mut seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
+            seen.end = self.end_of(&summary, no).await?;
             let Some(step) = job::step(&rules(&job), &seen, self.now()) else { break };
             match step {
                 Step::Become(State::Done, _) => {
@@ -153,6 +154,19 @@ impl Teams {
             }
         }
         Ok(())
+    }
+
+    /// How a worker came to its end, if it has.
+    async fn end_of(&self, summary: &Summary, no: i64) -> anyhow::Result<Option<End>> {
+        if summary.status != SessionStatus::Exited {
+            return Ok(None);
+        }
+        let was_here = lock(&self.inner.alive).contains(&summary.id);
+        if !was_here && self.kept(&summary.id).is_some_and(|kept| !kept.gone) {
+            return Ok(Some(End::WithDaemon));
+        }
+        let stopped = self.hub().log().read(move |log| rows::was_stopped(log, no)).await?;
+        Ok(Some(if stopped { End::Stopped } else { End::Died }))
     }
 
     /// True where a turn has ended not long ago, and no answer of it is recorded: the session file may not be written yet.
@@ -281,10 +295,11 @@ impl Teams {
         let (turn, taken) = self.hub().log().read(read).await?;
         let well = turn.as_ref().and_then(result::ended) == Some(Ended::Well);
         let gone = self.kept(&worker).is_none_or(|kept| kept.gone);
-        if well || gone || job.state == State::Paused {
+        let lives = known.driver == Some(Driver::Terminal) && known.status != SessionStatus::Exited;
+        // One that has paused is started again when somebody goes on with it.
+        if well || gone || (job.state == State::Paused && !lives) {
             return Ok(());
         }
-        let lives = known.driver == Some(Driver::Terminal) && known.status != SessionStatus::Exited;
         self.wake(&worker).await?;
         if lives {
             // It has outlived the daemon, and is followed from where it was.
@@ -414,6 +429,7 @@ fn seen(summary: &Summary, job: &Job, turn: Option<Ended>, tokens: u64) -> Seen 
     let lies = summary.queue.iter().any(|queued| queued.id == own);
     Seen {
         status: summary.status,
+        end: None,
         turn,
         stuck: turn.is_none() && idle && summary.held && lies,
         adrift: turn.is_none() && idle && !lies && summary.sending.is_none() && !is_queued(summary),
