@@ -165,18 +165,17 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
     if seen.stuck {
         return become_(State::Failed, "the prompt did not reach its worker");
     }
-    let attended = job.state != State::TimedOut;
-    if attended && job.deadline.is_some_and(|deadline| now >= deadline) {
-        return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
-    }
     if let Some(why) = over(job, seen, now) {
         return Some(Step::Pause(why));
     }
-    if !attended {
-        return None;
-    }
+    // A question is told also where nobody waits for the job any more; when it is answered, that is so again.
+    let late = job.deadline.is_some_and(|deadline| now >= deadline);
     let is = match (seen.asks, seen.status) {
         (true, _) => State::Waiting,
+        (false, _) if job.state == State::TimedOut => return None,
+        (false, _) if late => {
+            return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
+        }
         (false, SessionStatus::Starting) => State::Starting,
         (false, _) => State::Working,
     };
@@ -209,7 +208,9 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
         let most = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
         job.since.saturating_add(most).ok()
     });
-    job.deadline.into_iter().chain(budget).min()
+    // Whoever waited was told of the question.
+    let deadline = job.deadline.filter(|_| job.state != State::Waiting);
+    deadline.into_iter().chain(budget).min()
 }
 
 /// True where a caller is to be written to: it does not wait, and would hear of it in no other way.
@@ -304,6 +305,20 @@ mod tests {
         assert_eq!(wakes_at(&rules), None);
         let done = Seen { turn: Some(Ended::Well), ..seen(SessionStatus::Idle) };
         assert_eq!(step(&rules, &done, now()), Some(Step::Become(State::Done, None)));
+    }
+
+    #[test]
+    fn a_question_is_told_also_when_the_time_is_over() {
+        let mut rules = job(State::TimedOut);
+        rules.deadline = Some(now());
+        let asks = Seen { asks: true, ..seen(SessionStatus::Waiting) };
+        assert_eq!(step(&rules, &asks, now()), Some(Step::Become(State::Waiting, None)));
+        rules.state = State::Waiting;
+        assert_eq!((step(&rules, &asks, now()), wakes_at(&rules)), (None, None));
+        let works = seen(SessionStatus::Working);
+        let Some(Step::Become(State::TimedOut, _)) = step(&rules, &works, now()) else {
+            panic!("nobody waits for it")
+        };
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Jobs {
             Some(What::Show { id, wait: waits, json }) => {
                 let mut job: Job = client.get(&path(&id, "")).await?;
                 if waits {
-                    job = wait(&client, job).await?;
+                    job = wait_late(&client, job).await?;
                 }
                 ended(&job, json)
             }
@@ -101,6 +101,14 @@ impl Jobs {
 pub(in crate::cli) async fn wait(client: &Client, mut job: Job) -> anyhow::Result<Job> {
     while !job.state.is_told() {
         job = client.get(&format!("/api/v1/jobs/{}?wait=25", escaped(&job.id))).await?;
+    }
+    Ok(job)
+}
+
+/// The same, also for one whose time is over: its worker goes on.
+async fn wait_late(client: &Client, mut job: Job) -> anyhow::Result<Job> {
+    while !job.state.is_told() || job.state == State::TimedOut {
+        job = client.get(&format!("/api/v1/jobs/{}?wait=25&late=true", escaped(&job.id))).await?;
     }
     Ok(job)
 }

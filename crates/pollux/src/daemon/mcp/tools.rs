@@ -274,7 +274,8 @@ impl Server {
             Err(error) => return Ok(wrong(&error)),
         };
         let most = Duration::from_secs(args.wait.unwrap_or(0)).min(LONGEST_WAIT);
-        if job.state.is_told() || most.is_zero() {
+        let is_over = job.state.is_told() && job.state != State::TimedOut;
+        if is_over || most.is_zero() {
             return Ok(told(&job));
         }
         Ok(self.wait(job, most, &context).await)

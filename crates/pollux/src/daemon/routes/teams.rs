@@ -8,6 +8,7 @@ use crate::api::{Problem, Scope, Summary};
 use crate::daemon::door::Guest;
 use crate::daemon::log::team as rows;
 use crate::daemon::team::Caller;
+use crate::team::job;
 use crate::trouble::Trouble;
 use axum::extract::{Extension, Path, Query, State};
 use axum::routing::{get, post};
@@ -166,6 +167,9 @@ pub(super) struct Wait {
     /// Waits so many seconds, at most 25, until there is something to say.
     #[serde(default)]
     wait: u64,
+    /// Waits also where the time of the job is over: for what its worker says in the end.
+    #[serde(default)]
+    late: bool,
 }
 
 #[utoipa::path(
@@ -180,7 +184,8 @@ pub(super) async fn job(
 ) -> Result<Json<Job>, Bad> {
     need(&guest, Scope::View)?;
     let job = api.teams.job(&caller(&guest), &id).await?;
-    if wait.wait == 0 || job.state.is_told() {
+    let is_late = wait.late && job.state == job::State::TimedOut;
+    if wait.wait == 0 || (job.state.is_told() && !is_late) {
         return Ok(Json(job));
     }
     let most = Duration::from_secs(wait.wait.min(WAIT));
