@@ -213,15 +213,6 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
     deadline.into_iter().chain(budget).min()
 }
 
-/// True where a caller is to be written to: it does not wait, and would hear of it in no other way.
-#[expect(clippy::fn_params_excessive_bools, reason = "both are asked of different people")]
-pub fn is_written(kind: Kind, caller_is_agent: bool, attended: bool) -> bool {
-    match kind {
-        Kind::Assign => !attended,
-        Kind::Handoff => caller_is_agent && !attended,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Budget, End, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};

@@ -185,15 +185,26 @@ pub(super) async fn job(
     need(&guest, Scope::View)?;
     let job = api.teams.job(&caller(&guest), &id).await?;
     let is_late = wait.late && job.state == job::State::TimedOut;
-    if wait.wait == 0 || (job.state.is_told() && !is_late) {
+    if wait.wait == 0 {
         return Ok(Json(job));
     }
-    let most = Duration::from_secs(wait.wait.min(WAIT));
-    let waited = tokio::time::timeout(most, api.teams.wait(&job)).await;
-    Ok(Json(match waited {
+    let job = if job.state.is_told() && !is_late {
+        job
+    } else {
+        waited(&api, &guest, job, wait.wait).await?
+    };
+    if guest.device.is_none() {
+        api.teams.seen(&job).await?;
+    }
+    Ok(Json(job))
+}
+
+async fn waited(api: &Api, guest: &Guest, job: Job, seconds: u64) -> Result<Job, Bad> {
+    let most = Duration::from_secs(seconds.min(WAIT));
+    Ok(match tokio::time::timeout(most, api.teams.wait(&job)).await {
         Ok(job) => job,
-        Err(_) => api.teams.job(&caller(&guest), &job.id).await?,
-    }))
+        Err(_) => api.teams.job(&caller(guest), &job.id).await?,
+    })
 }
 
 #[utoipa::path(

@@ -6,7 +6,7 @@ use crate::api::team::{Job, Worktree};
 use crate::api::{Begin, Driver, Summary};
 use crate::daemon::log::team::Turn;
 use crate::daemon::log::{Bell, counts};
-use crate::team::job::{self, End, Ended, Rules, Seen, State, Step, is_written};
+use crate::team::job::{self, End, Ended, Rules, Seen, State, Step};
 use crate::trouble::Trouble;
 use pollux_agent::model::SessionStatus;
 use pollux_agent::session::{By, Command, Done, Reply};
@@ -214,7 +214,8 @@ impl Teams {
         if !self.keep(job).await? {
             return Ok(());
         }
-        if is_news(state) && is_written(job.kind, job.caller.is_some(), attended) {
+        // Whoever waits hears of it by that.
+        if is_news(state) && !attended {
             let text = Self::told(job);
             self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
                 .await?;

@@ -111,6 +111,18 @@ impl Teams {
         Ok(())
     }
 
+    /// A person who has waited for a job was shown what became of it. It may have been written to him all the same: between
+    /// two requests nobody waits.
+    pub async fn seen(&self, job: &Job) -> anyhow::Result<()> {
+        if job.state.is_told() {
+            let (id, now) = (job.id.clone(), self.now());
+            if self.hub().log().write(move |connection| rows::seen(connection, &id, now)).await? {
+                self.changed();
+            }
+        }
+        Ok(())
+    }
+
     /// Does what can be done now for one receiver.
     pub(super) async fn post(&self, session: &str) -> anyhow::Result<()> {
         // Before its letters are looked at: one that is written meanwhile puts the box back.
@@ -237,6 +249,9 @@ impl Teams {
     /// A letter is dead, and whoever wrote it is told.
     async fn bury(&self, letter: &Letter, from: State, why: &str) -> anyhow::Result<()> {
         self.settle(letter, (from, State::Dead), Some(why.to_owned())).await?;
+        if let Some(job) = letter.job.clone() {
+            return self.pass_on(letter, job).await;
+        }
         let sender_is_gone =
             letter.from.as_deref().is_some_and(|from| self.kept(from).is_none_or(|kept| kept.gone));
         if !sender_is_gone && !letter.notice {
@@ -245,6 +260,24 @@ impl Teams {
                 format!("[Not delivered] Your message to {to}: {why}. It was:\n\n{}", letter.text);
             self.write(letter.to.as_deref(), letter.from.as_deref(), &text, About::Letter).await?;
         }
+        Ok(())
+    }
+
+    /// What became of a job whose caller has ended is for whoever gave that one its work, and so on; in the end for the person.
+    async fn pass_on(&self, letter: &Letter, job: String) -> anyhow::Result<()> {
+        let id = job.clone();
+        let known = self.hub().log().read(move |connection| rows::job(connection, &id)).await?;
+        if known.is_none_or(|job| job.state == JobState::Cancelled) {
+            // Nobody waits for what was taken back.
+            return Ok(());
+        }
+        let mut to = letter.to.clone();
+        while let Some(gone) = to.as_deref().and_then(|to| self.kept(to)).filter(|kept| kept.gone) {
+            to = gone.parent;
+        }
+        let caller = self.name_of(letter.to.as_deref());
+        let text = format!("{}\n\n({caller} had given this work, and has ended.)", letter.text);
+        self.write(letter.from.as_deref(), to.as_deref(), &text, About::Job(&job)).await?;
         Ok(())
     }
 
