@@ -142,9 +142,11 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
         |state, why: &str| Some(Step::Become(state, (!why.is_empty()).then(|| why.into())));
     match seen.turn {
         Some(Ended::Well) => return become_(State::Done, ""),
+        // A job that pauses was stopped by us, or by the end of the daemon.
+        _ if job.state == State::Paused => {}
         Some(Ended::Badly) => return become_(State::Failed, "its turn failed"),
-        // The turn of a worker that is gone was stopped by its end. A job that pauses was stopped by us.
-        Some(Ended::Stopped) if seen.end.is_none() && job.state != State::Paused => {
+        // The turn of a worker that is gone was stopped by its end.
+        Some(Ended::Stopped) if seen.end.is_none() => {
             return become_(State::Cancelled, "somebody stopped its worker");
         }
         _ => {}
@@ -266,12 +268,14 @@ mod tests {
             }
         };
         // What is told of its turn is told of its end: nobody stopped the turn.
+        let paused = |turn| ends(State::Paused, End::WithDaemon, turn);
+        assert_eq!(paused(Some(Ended::Badly)), None, "it can be gone on with");
         for turn in [None, Some(Ended::Stopped)] {
             let works = |end| ends(State::Working, end, turn);
             assert_eq!(works(End::Stopped), Some(State::Cancelled));
             assert_eq!(works(End::Died), Some(State::Failed));
             assert_eq!(ends(State::Paused, End::Died, turn), Some(State::Failed));
-            assert_eq!(ends(State::Paused, End::WithDaemon, turn), None, "it can be gone on with");
+            assert_eq!(paused(turn), None);
         }
         assert_eq!(ends(State::Working, End::Stopped, Some(Ended::Well)), Some(State::Done));
     }
