@@ -146,6 +146,9 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
             job.id
         ));
     }
+    if job.state == State::TimedOut {
+        report::quiet(&format!("`pollux jobs show {} --wait` has its answer later", job.id));
+    }
     if job.state == State::Paused {
         let id = &job.id;
         report::quiet(&format!(
