@@ -2,7 +2,7 @@
 
 use super::follow::{go_on, pollux, prompt_id};
 use super::give::is_something;
-use super::{Caller, Teams};
+use super::{Caller, Teams, lock};
 use crate::api::team::{Job, More};
 use crate::daemon::log::{Bell, counts};
 use crate::team::job::State;
@@ -12,6 +12,7 @@ use pollux_agent::model::SessionStatus;
 use pollux_agent::session::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A turn that was stopped ends in this time: 0.61 takes two seconds.
 const STOPS: Duration = Duration::from_secs(20);
@@ -22,8 +23,12 @@ impl Teams {
         let mut job = self.job(caller, id).await?;
         if job.state.is_final() {
             let message = format!("the job has ended: {}", job.state.word());
-            return Err(Trouble::refused("job_ended", message).into());
+            let hint = format!("what came of it: `pollux jobs show {}`", job.id);
+            return Err(Trouble::refused("job_ended", message).hint(hint).into());
         }
+        // Whoever takes back his own hears of it now, and needs no letter.
+        let own = job.caller.as_deref() == caller.session();
+        let _hears = own.then(|| lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe));
         let why = format!("taken back by {}", caller.by(self).name);
         self.becomes(&mut job, State::Cancelled, Some(why)).await?;
         if job.inner.keep

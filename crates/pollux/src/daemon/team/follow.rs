@@ -205,6 +205,7 @@ impl Teams {
     ) -> anyhow::Result<()> {
         job.state = state;
         job.why = why;
+        job.question = job.question.take().filter(|_| state == State::Waiting);
         if state.is_final() {
             job.ended_at = Some(self.now());
             self.put_away(job).await;

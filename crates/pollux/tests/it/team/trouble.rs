@@ -46,6 +46,7 @@ async fn a_worker_that_never_ends_is_kept_when_the_time_is_over_and_can_be_taken
     let path = format!("/api/v1/jobs/{}/cancel", job["id"].as_str().unwrap());
     let (status, job) = team.house.post(&path, json!({})).await;
     assert_eq!((status, &job["state"]), (200, &json!("cancelled")));
+    assert_eq!(team.house.get("/api/v1/team").await["unread"], 0, "who took it back knows");
     team.status(worker, "exited").await;
     assert_eq!(team.house.post(&path, json!({})).await.0, 409, "once is enough");
     team.close().await;
