@@ -45,16 +45,16 @@ impl Budget {
 }
 
 impl Limits {
-    /// Why there may be no further worker; nothing where there may.
-    pub fn refuse(&self, living: usize, depth: u32) -> Option<String> {
+    /// Why there may be no further worker, and what to do; nothing where there may.
+    pub fn refuse(&self, living: usize, depth: u32) -> Option<(String, &'static str)> {
         if depth > self.depth {
-            return Some(format!(
-                "this would be level {depth} of the team, and there may be {}",
-                self.depth
-            ));
+            let why =
+                format!("this would be level {depth} of the team, and there may be {}", self.depth);
+            return Some((why, "do it yourself, or raise `team_depth` in config.toml"));
         }
         if living >= self.workers {
-            return Some(format!("{living} agents work in this team already, and no more may"));
+            let why = format!("{living} agents work in this team already, and no more may");
+            return Some((why, "stop an agent that is done, or do it yourself"));
         }
         None
     }

@@ -126,9 +126,11 @@ impl Teams {
     /// Starts the worker of a job. What goes wrong ends the job, and is told.
     pub(super) async fn begin(&self, caller: &Caller, mut job: Job) -> anyhow::Result<Job> {
         let started = self.worker(caller, &job).await;
+        let mut hint = None;
         match started {
             Ok(worker) => job.worker = Some(worker),
             Err(error) => {
+                hint = error.downcast_ref::<Trouble>().and_then(|trouble| trouble.hint.clone());
                 job.state = State::Failed;
                 job.why = Some(format!("{error:#}"));
                 job.ended_at = Some(self.now());
@@ -142,7 +144,7 @@ impl Teams {
             return Err(Trouble::refused("job_ended", "the job was taken back").into());
         }
         if let Some(trouble) = started_or(&job) {
-            Err(trouble.into())
+            Err(trouble.hint_of(hint).into())
         } else {
             self.inner.news.notify_one();
             Ok(job)
@@ -233,8 +235,8 @@ impl Teams {
         };
         let mut births = lock(&self.inner.births);
         let coming = births.entry(own.team.clone()).or_default();
-        if let Some(why) = self.inner.settings.limits.refuse(living + *coming, own.depth + 1) {
-            let hint = "stop an agent that is done, or do it yourself";
+        let refused = self.inner.settings.limits.refuse(living + *coming, own.depth + 1);
+        if let Some((why, hint)) = refused {
             return Err(Trouble::refused("team_limit", why).hint(hint).into());
         }
         *coming += 1;

@@ -35,12 +35,16 @@ impl Teams {
     ) -> anyhow::Result<(i64, String)> {
         if text.trim().is_empty() || text.len() > LONGEST {
             let message = format!("a letter has 1 to {} KB", LONGEST >> 10);
-            return Err(Trouble::refused("wrong_request", message).into());
+            let hint = "say something; what is longer goes into a file that the letter names";
+            return Err(Trouble::refused("wrong_request", message).hint(hint).into());
         }
         let own = caller.session();
         let to = match (to, own.and_then(|own| self.kept(own))) {
             (None, Some(kept)) => kept.parent,
-            (None, None) => return Err(Trouble::refused("wrong_request", "to whom?").into()),
+            (None, None) => {
+                let trouble = Trouble::refused("wrong_request", "to whom?");
+                return Err(trouble.hint("`pollux team` shows who there is").into());
+            }
             (Some(word), Some(_)) if PERSON.contains(&word) => None,
             (Some(word), _) => Some(self.find(caller, word)?),
         };
