@@ -64,11 +64,18 @@ pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
 
 /// The names of servers that settings keep out.
 pub(super) fn excluded(text: &str) -> Vec<String> {
-    let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok();
-    let settings = root.and_then(|root| root.object_value());
-    let mcp = settings.and_then(|settings| settings.object_value("mcp"));
-    let list = mcp.and_then(|mcp| mcp.array_value("excluded"));
-    list.iter().flat_map(CstArray::elements).filter_map(|word| string(&word)).collect()
+    listed(text, "excluded").unwrap_or_default()
+}
+
+/// The names of the only servers that settings let in; none where they let in all.
+pub(super) fn allowed(text: &str) -> Option<Vec<String>> {
+    listed(text, "allowed")
+}
+
+fn listed(text: &str, list: &str) -> Option<Vec<String>> {
+    let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok()?;
+    let list = root.object_value()?.object_value("mcp")?.array_value(list)?;
+    Some(list.elements().iter().filter_map(string).collect())
 }
 
 /// What settings call the files of context: the first name where there are several.

@@ -76,6 +76,11 @@ impl Machine {
         Self { settings, defaults }
     }
 
+    /// Both files.
+    pub(super) fn files(&self) -> [&Path; 2] {
+        [&self.settings, &self.defaults]
+    }
+
     /// The settings of our process, with servers of its own. None where those of the machine cannot be read, and so must
     /// not be replaced.
     pub(super) fn with(self, ours: &[Setting], servers: &[Entry]) -> io::Result<Option<Own>> {

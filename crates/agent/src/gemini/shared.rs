@@ -14,10 +14,13 @@ mod part;
 pub use add::add;
 pub use note::{How, Returned};
 
+use super::cli::Search;
 use super::servers::{self, Entry};
+use super::settings::Machine;
 use note::{File, Note};
 use part::{Ours, free, healed};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
@@ -160,6 +163,37 @@ impl Drop for Loan {
 /// project has one of that name, or keeps it out.
 pub fn free_name(name: &str, home: &Path, cwd: &Path) -> io::Result<String> {
     Ok(free(name, &taken(home, cwd)?))
+}
+
+/// The argument that lets in servers which are told to a process, beside those that the user and the project let in; none where
+/// they let in all, or where the machine's administrator has a say in it.
+pub fn let_in(
+    names: &[&str],
+    home: &Path,
+    cwd: &Path,
+    env: &[(OsString, OsString)],
+) -> io::Result<Option<OsString>> {
+    let text = |file: &Path| -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&read(file)?.unwrap_or_default()).into_owned())
+    };
+    let machine = Machine::of(env, &Search::of_process());
+    let ruled =
+        |file: &Path| fs::read_to_string(file).is_ok_and(|it| servers::allowed(&it).is_some());
+    if machine.files().into_iter().any(ruled) {
+        return Ok(None);
+    }
+    let (user, project) = (text(&settings(home))?, text(&settings(cwd))?);
+    // Where both have a list, the CLI lets in what is in both.
+    let mut lists = [&user, &project].into_iter().filter_map(|text| servers::allowed(text));
+    let Some(mut allowed) = lists.next() else { return Ok(None) };
+    if let Some(other) = lists.next() {
+        allowed.retain(|name| other.contains(name));
+    }
+    // With this argument it no longer looks at those that are kept out.
+    let kept_out = [servers::excluded(&user), servers::excluded(&project)].concat();
+    allowed.retain(|name| !kept_out.contains(name));
+    allowed.extend(names.iter().map(ToString::to_string));
+    Ok(Some(format!("--allowed-mcp-server-names={}", allowed.join(",")).into()))
 }
 
 /// The names of servers that settings have, or keep out.

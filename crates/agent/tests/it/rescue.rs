@@ -112,6 +112,20 @@ fn a_session_of_the_old_format_is_put_back_without_the_log_that_was_made_of_it()
 }
 
 #[test]
+fn an_answer_in_which_nothing_is_said_is_no_loss() {
+    let home = Home::new();
+    let file = home.put(
+        "p/chats/session-2026-11-15T18-08-abcdabcd.jsonl",
+        log(&[header("abcdabcd-1"), user("1", "hello"), answer("2", "")]),
+    );
+    let guard = Guard::new(&file, &home.path().join("aside")).unwrap();
+    fs::write(&file, log(&[header("abcdabcd-1"), user("1", "hello")])).unwrap();
+    assert_eq!(guard.check(), Ok(()));
+    fs::write(&file, log(&[header("abcdabcd-1")])).unwrap();
+    assert!(guard.check().is_err(), "what was said is");
+}
+
+#[test]
 fn a_session_of_the_old_format_that_is_gone_on_with_again_and_again_leaves_one_copy() {
     let home = Home::new();
     let name = "p/chats/session-2025-10-01T10-00-abcdabcd.json";

@@ -6,7 +6,7 @@ mod tools;
 use super::routes::Api;
 use super::team::Caller;
 use axum::RequestExt;
-use axum::extract::{Request, State};
+use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CONNECTION, UPGRADE};
 use axum::middleware::Next;
@@ -16,6 +16,8 @@ use pollux_agent::session::By;
 use rmcp::ServiceExt;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use std::path::PathBuf;
 use std::sync::Arc;
 pub use tools::Server;
 
@@ -25,6 +27,12 @@ pub const PATH: &str = "/mcp";
 pub const STREAM: &str = "/mcp/stream";
 /// What that stream is called.
 const PROTOCOL: &str = "mcp";
+
+/// Where `pollux mcp` was started.
+#[derive(Debug, Default, Deserialize)]
+struct Place {
+    cwd: Option<PathBuf>,
+}
 
 /// The server over HTTP. Who asks was found out before: by [`admit`].
 pub fn service(api: &Arc<Api>) -> StreamableHttpService<Server, LocalSessionManager> {
@@ -38,7 +46,7 @@ pub fn service(api: &Arc<Api>) -> StreamableHttpService<Server, LocalSessionMana
     config.sse_retry = None;
     config.cancellation_token = api.stop.child_token();
     let manager = Arc::new(LocalSessionManager::default());
-    StreamableHttpService::new(move || Ok(Server::new(teams.clone(), None)), manager, config)
+    StreamableHttpService::new(move || Ok(Server::new(teams.clone(), None, None)), manager, config)
 }
 
 /// Lets in an agent by its credential, and the user of this machine.
@@ -67,6 +75,7 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
 pub async fn stream(State(api): State<Arc<Api>>, mut request: Request) -> Response {
     let caller = request.extensions().get::<Caller>().cloned();
     let wanted = request.headers().get(UPGRADE).is_some_and(|wanted| wanted == PROTOCOL);
+    let place = Query::<Place>::try_from_uri(request.uri()).map(|Query(place)| place.cwd);
     let upgrade = request.extensions_mut().remove::<hyper::upgrade::OnUpgrade>();
     let (Some(caller), true, Some(upgrade)) = (caller, wanted, upgrade) else {
         return StatusCode::BAD_REQUEST.into_response();
@@ -77,7 +86,9 @@ pub async fn stream(State(api): State<Arc<Api>>, mut request: Request) -> Respon
         let (read, write) = tokio::io::split(TokioIo::new(upgraded));
         let serving = async {
             // A client that went away is no concern of ours.
-            if let Ok(running) = Server::new(teams, Some(caller)).serve((read, write)).await {
+            if let Ok(running) =
+                Server::new(teams, Some(caller), place.ok().flatten()).serve((read, write)).await
+            {
                 let _ended = running.waiting().await;
             }
         };

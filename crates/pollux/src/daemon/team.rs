@@ -2,6 +2,7 @@
 //! in the log; nothing is asked again and again, a bell rings where something has changed.
 
 pub mod badge;
+mod decide;
 mod follow;
 mod give;
 mod order;
@@ -380,7 +381,7 @@ impl Teams {
         Ok(job)
     }
 
-    /// Waits until there is something to say of a job.
+    /// Waits until there is something to say of a job; of one whose time is over, something else.
     pub async fn wait(&self, job: &Job) -> Job {
         let Some(mut news) = lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe)
         else {
@@ -389,7 +390,9 @@ impl Teams {
             let read = self.hub().log().read(move |connection| rows::job(connection, &id)).await;
             return read.ok().flatten().unwrap_or_else(|| job.clone());
         };
-        let told = news.wait_for(|job| job.state.is_told()).await.map(|job| job.clone());
+        let known = job.state == State::TimedOut;
+        let is_new = |job: &Job| job.state.is_told() && !(known && job.state == State::TimedOut);
+        let told = news.wait_for(is_new).await.map(|job| job.clone());
         told.unwrap_or_else(|_closed| job.clone())
     }
 

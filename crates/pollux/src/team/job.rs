@@ -86,6 +86,8 @@ pub struct Rules {
 pub struct Seen {
     /// What it does.
     pub status: SessionStatus,
+    /// How it came to its end; none while it is there.
+    pub end: Option<End>,
     /// How the turn ended that it was given; none while it works on it, or has not begun.
     pub turn: Option<Ended>,
     /// True where the prompt lies in the queue of an agent that does not take it.
@@ -109,6 +111,17 @@ pub enum Ended {
     Badly,
 }
 
+/// How a worker came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It ended with the daemon before this one, and can be started again.
+    WithDaemon,
+    /// Somebody stopped it.
+    Stopped,
+    /// It died, or went by itself.
+    Died,
+}
+
 /// What becomes of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -129,15 +142,21 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
         |state, why: &str| Some(Step::Become(state, (!why.is_empty()).then(|| why.into())));
     match seen.turn {
         Some(Ended::Well) => return become_(State::Done, ""),
+        // A job that pauses was stopped by us, or by the end of the daemon.
+        _ if job.state == State::Paused => {}
         Some(Ended::Badly) => return become_(State::Failed, "its turn failed"),
-        // A job that pauses was stopped by us.
-        Some(Ended::Stopped) if job.state != State::Paused => {
+        // The turn of a worker that is gone was stopped by its end.
+        Some(Ended::Stopped) if seen.end.is_none() => {
             return become_(State::Cancelled, "somebody stopped its worker");
         }
         _ => {}
     }
-    if seen.status == SessionStatus::Exited {
-        return become_(State::Failed, "its worker is gone");
+    match seen.end {
+        Some(End::Stopped) => return become_(State::Cancelled, "somebody stopped its worker"),
+        // It is started again when somebody goes on with it.
+        Some(End::WithDaemon) if job.state == State::Paused => return None,
+        Some(End::WithDaemon | End::Died) => return become_(State::Failed, "its worker is gone"),
+        None => {}
     }
     if job.state == State::Paused {
         return None;
@@ -148,18 +167,17 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
     if seen.stuck {
         return become_(State::Failed, "the prompt did not reach its worker");
     }
-    let attended = job.state != State::TimedOut;
-    if attended && job.deadline.is_some_and(|deadline| now >= deadline) {
-        return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
-    }
     if let Some(why) = over(job, seen, now) {
         return Some(Step::Pause(why));
     }
-    if !attended {
-        return None;
-    }
+    // A question is told also where nobody waits for the job any more; when it is answered, that is so again.
+    let late = job.deadline.is_some_and(|deadline| now >= deadline);
     let is = match (seen.asks, seen.status) {
         (true, _) => State::Waiting,
+        (false, _) if job.state == State::TimedOut => return None,
+        (false, _) if late => {
+            return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
+        }
         (false, SessionStatus::Starting) => State::Starting,
         (false, _) => State::Working,
     };
@@ -175,8 +193,9 @@ fn over(job: &Rules, seen: &Seen, now: Timestamp) -> Option<String> {
     let seconds = job.budget.seconds?;
     let worked = now.duration_since(job.since);
     let most = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-    (worked >= most && seen.status == SessionStatus::Working)
-        .then(|| format!("it has worked for {seconds} s"))
+    // Its time begins when its worker does.
+    let works = seen.status == SessionStatus::Working && job.state != State::Starting;
+    (worked >= most && works).then(|| format!("it has worked for {seconds} s"))
 }
 
 /// When time alone changes something, if ever.
@@ -184,27 +203,21 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
     if job.state.is_final() || matches!(job.state, State::Paused | State::TimedOut) {
         return None;
     }
-    // A worker that waits for a person takes none of its time; when it goes on, that is heard.
-    let seconds = job.budget.seconds.filter(|_| job.state != State::Waiting);
+    // A worker that is being started or waits for a person takes none of its time; when it goes on, that is heard.
+    let idle = matches!(job.state, State::Starting | State::Waiting);
+    let seconds = job.budget.seconds.filter(|_| !idle);
     let budget = seconds.and_then(|seconds| {
         let most = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
         job.since.saturating_add(most).ok()
     });
-    job.deadline.into_iter().chain(budget).min()
-}
-
-/// True where a caller is to be written to: it does not wait, and would hear of it in no other way.
-#[expect(clippy::fn_params_excessive_bools, reason = "both are asked of different people")]
-pub fn is_written(kind: Kind, caller_is_agent: bool, attended: bool) -> bool {
-    match kind {
-        Kind::Assign => !attended,
-        Kind::Handoff => caller_is_agent && !attended,
-    }
+    // Whoever waited was told of the question.
+    let deadline = job.deadline.filter(|_| job.state != State::Waiting);
+    deadline.into_iter().chain(budget).min()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};
+    use super::{Budget, End, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;
 
@@ -217,7 +230,7 @@ mod tests {
     }
 
     fn seen(status: SessionStatus) -> Seen {
-        Seen { status, turn: None, stuck: false, adrift: false, asks: false, tokens: 0 }
+        Seen { status, end: None, turn: None, stuck: false, adrift: false, asks: false, tokens: 0 }
     }
 
     #[test]
@@ -246,6 +259,28 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_was_stopped_takes_its_job_back_and_one_that_died_fails_it() {
+        let ends = |state, end, turn| {
+            let gone = Seen { end: Some(end), turn, ..seen(SessionStatus::Exited) };
+            match step(&job(state), &gone, now()) {
+                Some(Step::Become(state, _)) => Some(state),
+                _ => None,
+            }
+        };
+        // What is told of its turn is told of its end: nobody stopped the turn.
+        let paused = |turn| ends(State::Paused, End::WithDaemon, turn);
+        assert_eq!(paused(Some(Ended::Badly)), None, "it can be gone on with");
+        for turn in [None, Some(Ended::Stopped)] {
+            let works = |end| ends(State::Working, end, turn);
+            assert_eq!(works(End::Stopped), Some(State::Cancelled));
+            assert_eq!(works(End::Died), Some(State::Failed));
+            assert_eq!(ends(State::Paused, End::Died, turn), Some(State::Failed));
+            assert_eq!(paused(turn), None);
+        }
+        assert_eq!(ends(State::Working, End::Stopped, Some(Ended::Well)), Some(State::Done));
+    }
+
+    #[test]
     fn a_worker_that_was_cut_off_is_told_to_go_on_unless_it_has_paused() {
         let adrift = Seen { adrift: true, ..seen(SessionStatus::Idle) };
         assert_eq!(step(&job(State::Working), &adrift, now()), Some(Step::Urge));
@@ -268,6 +303,20 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_told_also_when_the_time_is_over() {
+        let mut rules = job(State::TimedOut);
+        rules.deadline = Some(now());
+        let asks = Seen { asks: true, ..seen(SessionStatus::Waiting) };
+        assert_eq!(step(&rules, &asks, now()), Some(Step::Become(State::Waiting, None)));
+        rules.state = State::Waiting;
+        assert_eq!((step(&rules, &asks, now()), wakes_at(&rules)), (None, None));
+        let works = seen(SessionStatus::Working);
+        let Some(Step::Become(State::TimedOut, _)) = step(&rules, &works, now()) else {
+            panic!("nobody waits for it")
+        };
+    }
+
+    #[test]
     fn a_worker_that_goes_on_is_held_to_its_budget_and_one_that_waits_wakes_nobody() {
         let mut rules = job(State::TimedOut);
         (rules.deadline, rules.budget.tokens) = (Some(now()), Some(100));
@@ -280,6 +329,20 @@ mod tests {
         assert_eq!(wakes_at(&rules), Some(now() + SignedDuration::from_secs(60)));
         rules.state = State::Waiting;
         assert_eq!(wakes_at(&rules), None);
+    }
+
+    #[test]
+    fn the_time_of_a_job_begins_with_its_work_and_not_with_the_start_of_its_worker() {
+        let mut rules = job(State::Starting);
+        rules.budget.seconds = Some(1);
+        let later = now() + SignedDuration::from_secs(9);
+        let works = seen(SessionStatus::Working);
+        assert_eq!(wakes_at(&rules), None);
+        assert_eq!(step(&rules, &works, later), Some(Step::Become(State::Working, None)));
+        (rules.state, rules.since) = (State::Working, later);
+        assert_eq!(step(&rules, &works, later), None);
+        let late = later + SignedDuration::from_secs(1);
+        assert!(matches!(step(&rules, &works, late), Some(Step::Pause(_))));
     }
 
     fn any_seen() -> impl Strategy<Value = Seen> {
@@ -295,6 +358,7 @@ mod tests {
         (status, turn, any::<bool>(), any::<bool>(), 0_u64..200).prop_map(
             |(status, turn, stuck, asks, tokens)| Seen {
                 adrift: false,
+                end: (status == SessionStatus::Exited).then_some(End::Died),
                 status,
                 turn,
                 stuck,

@@ -33,17 +33,28 @@ pub struct Budget {
     pub seconds: Option<u64>,
 }
 
+impl Budget {
+    /// Why a job cannot be given so little; nothing where it can.
+    pub fn refuse(&self) -> Option<&'static str> {
+        match (self.tokens, self.seconds) {
+            (Some(0), _) => Some("a job cannot be done with no tokens"),
+            (_, Some(0)) => Some("a job cannot be done in less than a second"),
+            _ => None,
+        }
+    }
+}
+
 impl Limits {
-    /// Why there may be no further worker; nothing where there may.
-    pub fn refuse(&self, living: usize, depth: u32) -> Option<String> {
+    /// Why there may be no further worker, and what to do; nothing where there may.
+    pub fn refuse(&self, living: usize, depth: u32) -> Option<(String, &'static str)> {
         if depth > self.depth {
-            return Some(format!(
-                "this would be level {depth} of the team, and there may be {}",
-                self.depth
-            ));
+            let why =
+                format!("this would be level {depth} of the team, and there may be {}", self.depth);
+            return Some((why, "do it yourself, or raise `team_depth` in config.toml"));
         }
         if living >= self.workers {
-            return Some(format!("{living} agents work in this team already, and no more may"));
+            let why = format!("{living} agents work in this team already, and no more may");
+            return Some((why, "stop an agent that is done, or do it yourself"));
         }
         None
     }
@@ -69,6 +80,13 @@ fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 mod tests {
     use super::{Budget, Limits};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_budget_of_nothing_is_refused_and_none_at_all_is_not() {
+        let refuse = |tokens, seconds| Budget { tokens, seconds }.refuse();
+        assert!(refuse(Some(0), None).is_some() && refuse(Some(1), Some(0)).is_some());
+        assert_eq!((refuse(None, None), refuse(Some(1), Some(1))), (None, None));
+    }
 
     proptest! {
         #[test]

@@ -218,8 +218,18 @@ pub fn is_stub(path: &Path) -> bool {
 pub(super) fn messages(bytes: &[u8]) -> Vec<String> {
     let text = text(bytes);
     let transcript = Transcript::read(&text);
-    let spoken = |message: &Message<'_>| !message.meta && message.role != Role::System;
+    let spoken =
+        |message: &Message<'_>| !message.meta && message.role != Role::System && !is_empty(message);
     transcript.messages().filter(spoken).map(|message| fingerprint(&message)).collect()
+}
+
+/// True for a message in which nothing is said, thought or done: the CLI writes one when it begins to answer, and drops it when
+/// it loads a session that ended there.
+fn is_empty(message: &Message<'_>) -> bool {
+    message
+        .blocks()
+        .iter()
+        .all(|block| matches!(block, Block::Text { text } if text.to_str().trim().is_empty()))
 }
 
 fn fingerprint(message: &Message<'_>) -> String {

@@ -76,7 +76,7 @@ impl Jobs {
             Some(What::Show { id, wait: waits, json }) => {
                 let mut job: Job = client.get(&path(&id, "")).await?;
                 if waits {
-                    job = wait(&client, job).await?;
+                    job = wait_late(&client, job).await?;
                 }
                 ended(&job, json)
             }
@@ -87,8 +87,10 @@ impl Jobs {
             }
             Some(What::Continue { id, tokens, budget }) => {
                 let more = More { tokens, seconds: budget.map(|budget| budget.as_secs()) };
-                let job: Job = client.post(&path(&id, "/continue"), &more).await?;
-                report::note(&format!("{} goes on", job.name));
+                let before: Job = client.get(&path(&id, "")).await?;
+                let job: Job = client.post(&path(&before.id, "/continue"), &more).await?;
+                let why = before.why.map(|why| format!("; it had paused: {why}"));
+                report::note(&format!("{} goes on{}", job.name, why.unwrap_or_default()));
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -99,6 +101,14 @@ impl Jobs {
 pub(in crate::cli) async fn wait(client: &Client, mut job: Job) -> anyhow::Result<Job> {
     while !job.state.is_told() {
         job = client.get(&format!("/api/v1/jobs/{}?wait=25", escaped(&job.id))).await?;
+    }
+    Ok(job)
+}
+
+/// The same, also for one whose time is over: its worker goes on.
+async fn wait_late(client: &Client, mut job: Job) -> anyhow::Result<Job> {
+    while !job.state.is_told() || job.state == State::TimedOut {
+        job = client.get(&format!("/api/v1/jobs/{}?wait=25&late=true", escaped(&job.id))).await?;
     }
     Ok(job)
 }
@@ -134,6 +144,15 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
         report::quiet(&format!(
             "answer with `pollux answer {worker}`, then `pollux jobs show {} --wait`",
             job.id
+        ));
+    }
+    if job.state == State::TimedOut {
+        report::quiet(&format!("`pollux jobs show {} --wait` has its answer later", job.id));
+    }
+    if job.state == State::Paused {
+        let id = &job.id;
+        report::quiet(&format!(
+            "go on with `pollux jobs continue {id} --tokens N` or `--budget TIME`, or take it back: `pollux jobs cancel {id}`"
         ));
     }
     Ok(ExitCode::from(code))

@@ -75,7 +75,7 @@ impl Inbox {
             let team: Teams = client.get("/api/v1/team").await?;
             let names =
                 team.members.into_iter().map(|member| (member.session, member.name)).collect();
-            show(&letters, &names)?;
+            show(&letters, &names, own)?;
         }
         if own && !self.peek && !letters.is_empty() {
             let ids: Vec<i64> = letters.iter().map(|letter| letter.id).collect();
@@ -85,7 +85,8 @@ impl Inbox {
     }
 }
 
-fn show(letters: &[Letter], names: &HashMap<String, String>) -> anyhow::Result<()> {
+/// Letters one below the other. Of one's own that are new it goes without saying where they are.
+fn show(letters: &[Letter], names: &HashMap<String, String>, new: bool) -> anyhow::Result<()> {
     let name = |who: &Option<String>| match who {
         None => "you".to_owned(),
         Some(session) => names.get(session).cloned().unwrap_or_else(|| session.clone()),
@@ -93,12 +94,13 @@ fn show(letters: &[Letter], names: &HashMap<String, String>) -> anyhow::Result<(
     let mut out = report::out();
     for letter in letters {
         let state = match (letter.state, &letter.reason) {
-            (State::Dead, Some(reason)) => format!("dead: {}", printable(reason)),
-            (state, _) => format!("{state:?}").to_lowercase(),
+            _ if new => String::new(),
+            (State::Dead, Some(reason)) => format!(" (dead: {})", printable(reason)),
+            (state, _) => format!(" ({})", format!("{state:?}").to_lowercase()),
         };
         writeln!(
             out,
-            "{} → {}, {} ({state})",
+            "{} → {}, {}{state}",
             name(&letter.from),
             name(&letter.to),
             ago(letter.created_at.as_millisecond(), now())

@@ -1,7 +1,7 @@
 //! `pollux mcp`: our MCP server over stdio. It carries bytes between the agent and the daemon, which speaks: so it is
 //! there at once, and costs next to nothing.
 
-use crate::client::Client;
+use crate::client::{Client, escaped};
 use crate::config::{Config, McpConfig};
 use crate::trouble::Trouble;
 use anyhow::Context;
@@ -40,8 +40,10 @@ pub(crate) fn quickly(
 fn carry(own: &McpConfig) -> anyhow::Result<ExitCode> {
     let mut daemon = UnixStream::connect(&own.socket).context("the daemon is gone")?;
     let badge = own.badge.as_ref().map(|badge| format!("Authorization: Bearer {badge}\r\n"));
+    let place = std::env::current_dir().ok().and_then(|place| place.to_str().map(escaped));
+    let place = place.map(|place| format!("?cwd={place}")).unwrap_or_default();
     let head = format!(
-        "GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: mcp\r\n{}\r\n",
+        "GET {}{place} HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: mcp\r\n{}\r\n",
         crate::daemon::mcp::STREAM,
         badge.unwrap_or_default()
     );

@@ -125,7 +125,7 @@ impl Work {
 /// Give a task to a new agent, wait for it, and print its answer to the letter
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 done, 10 it waits for a person, 12 the time is over (it goes on), 1 refused or cancelled, 2 failed.\n\
+    after_help = "Exit codes: 0 done, 10 it waits for a person, 12 the time is over (it goes on), 1 refused or cancelled, 2 failed, 130 stopped waiting.\n\
     Ctrl-C ends the waiting and not the work: `pollux jobs show ID --wait` has it."
 )]
 pub(crate) struct Handoff {
@@ -144,8 +144,22 @@ impl Handoff {
         let json = self.work.json;
         let (client, job) =
             self.work.give(Kind::Handoff, (self.timeout, Some(self.keep)), config).await?;
-        let job = jobs::wait(&client, job).await?;
-        jobs::ended(&job, json)
+        let later =
+            format!("its agent goes on: `pollux jobs show {} --wait` has its answer later", job.id);
+        tokio::select! {
+            waited = jobs::wait(&client, job) => match waited {
+                Ok(job) => jobs::ended(&job, json),
+                // What it was told stands; only the way to it is gone.
+                Err(error) => {
+                    report::note(&later);
+                    Err(error)
+                }
+            },
+            _ = tokio::signal::ctrl_c() => {
+                report::note(&later);
+                Ok(ExitCode::from(130))
+            }
+        }
     }
 }
 

@@ -7,9 +7,10 @@ use crate::daemon::team::badge::{Lent, Terms, tell};
 use crate::team::given::Given;
 use crate::team::profile::Files;
 use crate::team::tools::{OWN_SERVER, Tools};
+use pollux_agent::acp::McpServer;
 use pollux_agent::gemini::apart;
 use pollux_agent::gemini::cli::{Cli, Version};
-use pollux_agent::gemini::shared::{Loan, Wants, free_name};
+use pollux_agent::gemini::shared::{Loan, Wants, free_name, let_in};
 use pollux_agent::model::{Failure, Phase};
 use std::io;
 use std::time::Duration;
@@ -53,7 +54,12 @@ impl Gemini {
         match files {
             Files::Own if settings => lent.at_home(&self.home).map_err(|error| not_lent(&error))?,
             Files::Shared if settings => lent.in_settings(cli, &self.env).await?,
-            Files::Own | Files::Shared => {}
+            Files::Own | Files::Shared => {
+                let names: Vec<&str> = lent.servers.iter().map(McpServer::name).collect();
+                let arg = let_in(&names, &self.home, &wanted.cwd, &self.env);
+                let arg = arg.map_err(|error| not_lent(&error))?.filter(|_| !names.is_empty());
+                lent.args.extend(arg);
+            }
         }
         if wanted.driver == Driver::Terminal {
             lent.stay(&wanted.id).map_err(|error| not_lent(&error))?;

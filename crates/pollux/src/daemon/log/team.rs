@@ -207,6 +207,17 @@ pub fn settle(
     Ok(changed > 0)
 }
 
+/// A person has seen what became of a job: what was written to him of it is no news.
+pub fn seen(connection: &Connection, job: &str, now: Timestamp) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE letters SET state = 'delivered', ended_at = ?2
+             WHERE job = ?1 AND receiver IS NULL AND state = 'waiting'",
+        )?
+        .execute(params![job, now.as_millisecond()])?;
+    Ok(changed > 0)
+}
+
 /// The letters that are neither delivered nor dead, the oldest first; those of people apart.
 pub fn open_letters(connection: &Connection) -> rusqlite::Result<Vec<Letter>> {
     let mut select = connection.prepare_cached(&format!(
@@ -271,6 +282,15 @@ pub fn has_command(connection: &Connection, no: i64, id: &str) -> rusqlite::Resu
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND id = ?2)")?
         .query_row(params![no, id], |row| row.get(0))
+}
+
+/// True where somebody has told the agent of a session to end.
+pub fn was_stopped(connection: &Connection, no: i64) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND command = '{\"type\":\"stop\"}')",
+        )?
+        .query_row([no], |row| row.get(0))
 }
 
 /// What a turn gave.

@@ -35,6 +35,8 @@ pub struct Server {
     teams: Teams,
     /// Who asks, where one connection is one caller.
     caller: Option<Caller>,
+    /// Where its client was started, if it says so.
+    place: Option<PathBuf>,
     tool_router: ToolRouter<Self>,
 }
 
@@ -117,8 +119,8 @@ type Answer = Result<CallToolResult, rmcp::ErrorData>;
 #[tool_router]
 impl Server {
     /// A server on teams; the caller is known, or comes with each request.
-    pub fn new(teams: Teams, caller: Option<Caller>) -> Self {
-        Self { teams, caller, tool_router: plain(Self::tool_router()) }
+    pub fn new(teams: Teams, caller: Option<Caller>, place: Option<PathBuf>) -> Self {
+        Self { teams, caller, place, tool_router: plain(Self::tool_router()) }
     }
 
     #[tool(description = "Give a task to a new agent and wait for its answer")]
@@ -131,7 +133,7 @@ impl Server {
         let give =
             give(Kind::Handoff, args.agent_profile, args.message, (args.worktree, args.tokens))?;
         let timeout = args.timeout.or(Some(3600));
-        let cwd = args.working_directory;
+        let cwd = self.cwd(&caller, args.working_directory);
         match self.teams.give(&caller, Give { cwd, timeout, ..give }).await {
             Ok(job) => Ok(self.wait(job, LONGEST_WAIT, &context).await),
             Err(error) => Ok(wrong(&error)),
@@ -149,7 +151,7 @@ impl Server {
         let caller = self.caller(&context)?;
         let give =
             give(Kind::Assign, args.agent_profile, args.message, (args.worktree, args.tokens))?;
-        let give = Give { cwd: args.working_directory, ..give };
+        let give = Give { cwd: self.cwd(&caller, args.working_directory), ..give };
         Ok(match self.teams.give(&caller, give).await {
             Ok(job) => said(
                 format!("{} works on it. Its answer comes to you as a message.", job.name),
@@ -274,7 +276,8 @@ impl Server {
             Err(error) => return Ok(wrong(&error)),
         };
         let most = Duration::from_secs(args.wait.unwrap_or(0)).min(LONGEST_WAIT);
-        if job.state.is_told() || most.is_zero() {
+        let is_over = job.state.is_told() && job.state != State::TimedOut;
+        if is_over || most.is_zero() {
             return Ok(told(&job));
         }
         Ok(self.wait(job, most, &context).await)
@@ -300,6 +303,16 @@ impl Server {
             || context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Caller>());
         let caller = self.caller.as_ref().or_else(of_request).cloned();
         caller.ok_or_else(|| rmcp::ErrorData::invalid_request("who asks?", None))
+    }
+
+    /// Where a worker is to work: a person's where his client was started, unless he says otherwise. What an agent says is
+    /// looked at where work is given.
+    fn cwd(&self, caller: &Caller, wanted: Option<PathBuf>) -> Option<PathBuf> {
+        match (caller, &self.place, wanted) {
+            (Caller::Person(_), Some(place), Some(wanted)) => Some(place.join(wanted)),
+            (Caller::Person(_), Some(place), None) => Some(place.clone()),
+            (_, _, wanted) => wanted,
+        }
     }
 
     /// Waits for a job, and says every now and then that it goes on. A client that waits no longer loses nothing.

@@ -8,6 +8,7 @@ use crate::api::{Problem, Scope, Summary};
 use crate::daemon::door::Guest;
 use crate::daemon::log::team as rows;
 use crate::daemon::team::Caller;
+use crate::team::job;
 use crate::trouble::Trouble;
 use axum::extract::{Extension, Path, Query, State};
 use axum::routing::{get, post};
@@ -166,6 +167,9 @@ pub(super) struct Wait {
     /// Waits so many seconds, at most 25, until there is something to say.
     #[serde(default)]
     wait: u64,
+    /// Waits also where the time of the job is over: for what its worker says in the end.
+    #[serde(default)]
+    late: bool,
 }
 
 #[utoipa::path(
@@ -180,15 +184,27 @@ pub(super) async fn job(
 ) -> Result<Json<Job>, Bad> {
     need(&guest, Scope::View)?;
     let job = api.teams.job(&caller(&guest), &id).await?;
-    if wait.wait == 0 || job.state.is_told() {
+    let is_late = wait.late && job.state == job::State::TimedOut;
+    if wait.wait == 0 {
         return Ok(Json(job));
     }
-    let most = Duration::from_secs(wait.wait.min(WAIT));
-    let waited = tokio::time::timeout(most, api.teams.wait(&job)).await;
-    Ok(Json(match waited {
+    let job = if job.state.is_told() && !is_late {
+        job
+    } else {
+        waited(&api, &guest, job, wait.wait).await?
+    };
+    if guest.device.is_none() {
+        api.teams.seen(&job).await?;
+    }
+    Ok(Json(job))
+}
+
+async fn waited(api: &Api, guest: &Guest, job: Job, seconds: u64) -> Result<Job, Bad> {
+    let most = Duration::from_secs(seconds.min(WAIT));
+    Ok(match tokio::time::timeout(most, api.teams.wait(&job)).await {
         Ok(job) => job,
-        Err(_) => api.teams.job(&caller(&guest), &job.id).await?,
-    }))
+        Err(_) => api.teams.job(&caller(guest), &job.id).await?,
+    })
 }
 
 #[utoipa::path(

@@ -2,11 +2,11 @@
 
 use super::post::About;
 use super::{Caller, Teams, is_news, lock, result, rows, tree};
-use crate::api::team::{Job, More, Worktree};
+use crate::api::team::{Job, Worktree};
 use crate::api::{Begin, Driver, Summary};
 use crate::daemon::log::team::Turn;
 use crate::daemon::log::{Bell, counts};
-use crate::team::job::{self, Ended, Rules, Seen, State, Step, is_written};
+use crate::team::job::{self, End, Ended, Rules, Seen, State, Step};
 use crate::trouble::Trouble;
 use pollux_agent::model::SessionStatus;
 use pollux_agent::session::{By, Command, Done, Reply};
@@ -19,8 +19,7 @@ const REST: Duration = Duration::from_mins(10);
 /// How long the session file may take that has a worker's answer, once its turn has ended. Fifty agents on two cores are slow.
 const LATE: Duration = Duration::from_secs(5);
 /// What a worker is told that was stopped in the middle of its job.
-const GO_ON: &str = "You were stopped in the middle of your work, and are started again. Go on with what you were asked to do, \
-    and answer as if nothing had happened.";
+const STOPPED: &str = "You were stopped in the middle of your work, and are started again. Answer as if nothing had happened.";
 /// A worker is told so at most so often.
 const URGES: u32 = 5;
 
@@ -115,7 +114,8 @@ impl Teams {
                 Some(_) => self.hub().log().read(move |connection| counts(connection, no)).await?.1,
                 None => summary.tokens,
             };
-            let seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
+            let mut seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
+            seen.end = self.end_of(&summary, no).await?;
             let Some(step) = job::step(&rules(&job), &seen, self.now()) else { break };
             match step {
                 Step::Become(State::Done, _) => {
@@ -130,6 +130,9 @@ impl Teams {
                     self.becomes(&mut job, State::Failed, why).await?;
                 }
                 Step::Become(state, why) => {
+                    if (job.state, state) == (State::Starting, State::Working) {
+                        job.inner.since = Some(self.now());
+                    }
                     job.question =
                         (state == State::Waiting).then(|| result::question(&summary)).flatten();
                     self.becomes(&mut job, state, why).await?;
@@ -140,7 +143,8 @@ impl Teams {
                     self.becomes(&mut job, State::Paused, Some(why)).await?;
                 }
                 Step::Urge if job.inner.prompts < URGES => {
-                    self.prompt(&mut job, GO_ON).await?;
+                    let text = again(&job);
+                    self.prompt(&mut job, &text).await?;
                     self.keep(&job).await?;
                 }
                 Step::Urge => {
@@ -150,6 +154,19 @@ impl Teams {
             }
         }
         Ok(())
+    }
+
+    /// How a worker came to its end, if it has.
+    async fn end_of(&self, summary: &Summary, no: i64) -> anyhow::Result<Option<End>> {
+        if summary.status != SessionStatus::Exited {
+            return Ok(None);
+        }
+        let was_here = lock(&self.inner.alive).contains(&summary.id);
+        if !was_here && self.kept(&summary.id).is_some_and(|kept| !kept.gone) {
+            return Ok(Some(End::WithDaemon));
+        }
+        let stopped = self.hub().log().read(move |log| rows::was_stopped(log, no)).await?;
+        Ok(Some(if stopped { End::Stopped } else { End::Died }))
     }
 
     /// True where a turn has ended not long ago, and no answer of it is recorded: the session file may not be written yet.
@@ -180,7 +197,7 @@ impl Teams {
     }
 
     /// A job is somewhere else now: that is written down, then told.
-    async fn becomes(
+    pub(super) async fn becomes(
         &self,
         job: &mut Job,
         state: State,
@@ -188,6 +205,7 @@ impl Teams {
     ) -> anyhow::Result<()> {
         job.state = state;
         job.why = why;
+        job.question = job.question.take().filter(|_| state == State::Waiting);
         if state.is_final() {
             job.ended_at = Some(self.now());
             self.put_away(job).await;
@@ -197,7 +215,8 @@ impl Teams {
         if !self.keep(job).await? {
             return Ok(());
         }
-        if is_news(state) && is_written(job.kind, job.caller.is_some(), attended) {
+        // Whoever waits hears of it by that.
+        if is_news(state) && !attended {
             let text = Self::told(job);
             self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
                 .await?;
@@ -278,24 +297,26 @@ impl Teams {
         let (turn, taken) = self.hub().log().read(read).await?;
         let well = turn.as_ref().and_then(result::ended) == Some(Ended::Well);
         let gone = self.kept(&worker).is_none_or(|kept| kept.gone);
-        if well || gone || job.state == State::Paused {
+        let lives = known.driver == Some(Driver::Terminal) && known.status != SessionStatus::Exited;
+        // One that has paused is started again when somebody goes on with it.
+        if well || gone || (job.state == State::Paused && !lives) {
             return Ok(());
         }
-        let lives = known.driver == Some(Driver::Terminal) && known.status != SessionStatus::Exited;
         self.wake(&worker).await?;
         if lives {
             // It has outlived the daemon, and is followed from where it was.
             return self.release(&worker).await;
         }
         let lies = known.queue.iter().any(|queued| queued.id == prompt_id(job));
+        let text = again(job);
         match (taken, lies) {
             (false, _) if job.inner.prompts == 0 => {
                 let prompt = job.prompt.clone();
                 self.hand(job, &prompt).await?;
             }
-            (false, _) => self.hand(job, GO_ON).await?,
+            (false, _) => self.hand(job, &text).await?,
             (true, true) => self.go(&worker).await?,
-            (true, false) => self.prompt(job, GO_ON).await?,
+            (true, false) => self.prompt(job, &text).await?,
         }
         job.state = State::Starting;
         job.question = None;
@@ -323,7 +344,7 @@ impl Teams {
     }
 
     /// Prompts the worker of a job once more. The turn of the job is the one that follows.
-    async fn prompt(&self, job: &mut Job, text: &str) -> anyhow::Result<()> {
+    pub(super) async fn prompt(&self, job: &mut Job, text: &str) -> anyhow::Result<()> {
         let Some(worker) = job.worker.clone() else { return Ok(()) };
         job.inner.after = self.hub().feed(&worker)?.1.head().0;
         job.inner.prompts += 1;
@@ -360,45 +381,6 @@ impl Teams {
         lock(&self.inner.alive).insert(session.to_owned());
         Ok(())
     }
-
-    /// Takes a job back. Its worker is stopped, unless it is to stay.
-    pub async fn cancel(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
-        let mut job = self.job(caller, id).await?;
-        if job.state.is_final() {
-            let message = format!("the job has ended: {}", job.state.word());
-            return Err(Trouble::refused("job_ended", message).into());
-        }
-        let why = format!("taken back by {}", caller.by(self).name);
-        self.becomes(&mut job, State::Cancelled, Some(why)).await?;
-        if job.inner.keep
-            && let Some(worker) = &job.worker
-        {
-            let id = format!("interrupt-{}", job.id);
-            drop(self.command(worker, id, pollux(), Command::Interrupt).await?);
-        }
-        Ok(job)
-    }
-
-    /// Goes on with a job that has paused.
-    pub async fn go_on(&self, caller: &Caller, id: &str, more: &More) -> anyhow::Result<Job> {
-        let mut job = self.job(caller, id).await?;
-        if job.state != State::Paused {
-            let message = format!("the job has not paused: {}", job.state.word());
-            let trouble = Trouble::refused("not_paused", message);
-            return Err(trouble.hint("only a job that has paused can be gone on with").into());
-        }
-        if let Some(worker) = &job.worker {
-            let no = self.hub().feed(worker)?.0;
-            let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
-            job.budget.tokens =
-                job.budget.tokens.map(|_| spent.saturating_add(more.tokens.unwrap_or(u64::MAX)));
-        }
-        job.budget.seconds = more.seconds.or(job.budget.seconds);
-        self.prompt(&mut job, "You may go on with your work now. Go on where you stopped.").await?;
-        self.becomes(&mut job, State::Working, None).await?;
-        self.inner.news.notify_one();
-        Ok(job)
-    }
 }
 
 /// Pollux itself.
@@ -406,8 +388,18 @@ pub(super) fn pollux() -> By {
     By { name: "pollux".into(), remote: false }
 }
 
+/// What a worker is told that shall go on. Its task is said again: since 0.61 the CLI drops a prompt that was cancelled from what
+/// the model sees.
+pub(super) fn go_on(job: &Job) -> String {
+    format!("Go on with this work: {}", job.prompt)
+}
+
+fn again(job: &Job) -> String {
+    format!("{STOPPED}\n\n{}", go_on(job))
+}
+
 /// The id of the command that brought the prompt of a job.
-fn prompt_id(job: &Job) -> String {
+pub(super) fn prompt_id(job: &Job) -> String {
     match job.inner.prompts {
         0 => format!("job-{}-prompt", job.id),
         n => format!("job-{}-prompt-{n}", job.id),
@@ -439,6 +431,7 @@ fn seen(summary: &Summary, job: &Job, turn: Option<Ended>, tokens: u64) -> Seen 
     let lies = summary.queue.iter().any(|queued| queued.id == own);
     Seen {
         status: summary.status,
+        end: None,
         turn,
         stuck: turn.is_none() && idle && summary.held && lies,
         adrift: turn.is_none() && idle && !lies && summary.sending.is_none() && !is_queued(summary),

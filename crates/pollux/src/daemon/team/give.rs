@@ -8,6 +8,7 @@ use crate::api::{Begin, Driver, Summary};
 use crate::daemon::hub::agent::is_command;
 use crate::team::given::{Rights, given};
 use crate::team::job::{Kind, State};
+use crate::team::limits::Budget;
 use crate::team::profile::Profile;
 use crate::trouble::Trouble;
 use jiff::SignedDuration;
@@ -78,6 +79,7 @@ impl Teams {
             let trouble = Trouble::refused("no_message", "there is nothing to be done");
             return Err(trouble.hint("say what the agent shall do").into());
         }
+        is_something(give.budget)?;
         let profile = self.store().find(&give.profile)?;
         is_task(give.driver.or(profile.driver).unwrap_or_default(), &give.message)?;
         let cwd = self.place(caller, give.cwd.as_deref())?;
@@ -124,9 +126,11 @@ impl Teams {
     /// Starts the worker of a job. What goes wrong ends the job, and is told.
     pub(super) async fn begin(&self, caller: &Caller, mut job: Job) -> anyhow::Result<Job> {
         let started = self.worker(caller, &job).await;
+        let mut hint = None;
         match started {
             Ok(worker) => job.worker = Some(worker),
             Err(error) => {
+                hint = error.downcast_ref::<Trouble>().and_then(|trouble| trouble.hint.clone());
                 job.state = State::Failed;
                 job.why = Some(format!("{error:#}"));
                 job.ended_at = Some(self.now());
@@ -140,7 +144,7 @@ impl Teams {
             return Err(Trouble::refused("job_ended", "the job was taken back").into());
         }
         if let Some(trouble) = started_or(&job) {
-            Err(trouble.into())
+            Err(trouble.hint_of(hint).into())
         } else {
             self.inner.news.notify_one();
             Ok(job)
@@ -231,8 +235,8 @@ impl Teams {
         };
         let mut births = lock(&self.inner.births);
         let coming = births.entry(own.team.clone()).or_default();
-        if let Some(why) = self.inner.settings.limits.refuse(living + *coming, own.depth + 1) {
-            let hint = "stop an agent that is done, or do it yourself";
+        let refused = self.inner.settings.limits.refuse(living + *coming, own.depth + 1);
+        if let Some((why, hint)) = refused {
             return Err(Trouble::refused("team_limit", why).hint(hint).into());
         }
         *coming += 1;
@@ -303,6 +307,12 @@ pub(super) fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
         return Err(Trouble::refused("not_a_task", why).hint("put words before it"));
     }
     Ok(())
+}
+
+/// A job that may take nothing would pause before it began.
+pub(super) fn is_something(budget: Budget) -> Result<(), Trouble> {
+    let hint = "name more, or leave it out: then the daemon's own limits count";
+    budget.refuse().map_or(Ok(()), |why| Err(Trouble::refused("no_budget", why).hint(hint)))
 }
 
 fn started_or(job: &Job) -> Option<Trouble> {

@@ -35,12 +35,16 @@ impl Teams {
     ) -> anyhow::Result<(i64, String)> {
         if text.trim().is_empty() || text.len() > LONGEST {
             let message = format!("a letter has 1 to {} KB", LONGEST >> 10);
-            return Err(Trouble::refused("wrong_request", message).into());
+            let hint = "say something; what is longer goes into a file that the letter names";
+            return Err(Trouble::refused("wrong_request", message).hint(hint).into());
         }
         let own = caller.session();
         let to = match (to, own.and_then(|own| self.kept(own))) {
             (None, Some(kept)) => kept.parent,
-            (None, None) => return Err(Trouble::refused("wrong_request", "to whom?").into()),
+            (None, None) => {
+                let trouble = Trouble::refused("wrong_request", "to whom?");
+                return Err(trouble.hint("`pollux team` shows who there is").into());
+            }
             (Some(word), Some(_)) if PERSON.contains(&word) => None,
             (Some(word), _) => Some(self.find(caller, word)?),
         };
@@ -108,6 +112,18 @@ impl Teams {
         };
         self.hub().log().write(written).await?;
         self.changed();
+        Ok(())
+    }
+
+    /// A person who has waited for a job was shown what became of it. It may have been written to him all the same: between
+    /// two requests nobody waits.
+    pub async fn seen(&self, job: &Job) -> anyhow::Result<()> {
+        if job.state.is_told() {
+            let (id, now) = (job.id.clone(), self.now());
+            if self.hub().log().write(move |connection| rows::seen(connection, &id, now)).await? {
+                self.changed();
+            }
+        }
         Ok(())
     }
 
@@ -237,6 +253,9 @@ impl Teams {
     /// A letter is dead, and whoever wrote it is told.
     async fn bury(&self, letter: &Letter, from: State, why: &str) -> anyhow::Result<()> {
         self.settle(letter, (from, State::Dead), Some(why.to_owned())).await?;
+        if let Some(job) = letter.job.clone() {
+            return self.pass_on(letter, job).await;
+        }
         let sender_is_gone =
             letter.from.as_deref().is_some_and(|from| self.kept(from).is_none_or(|kept| kept.gone));
         if !sender_is_gone && !letter.notice {
@@ -245,6 +264,24 @@ impl Teams {
                 format!("[Not delivered] Your message to {to}: {why}. It was:\n\n{}", letter.text);
             self.write(letter.to.as_deref(), letter.from.as_deref(), &text, About::Letter).await?;
         }
+        Ok(())
+    }
+
+    /// What became of a job whose caller has ended is for whoever gave that one its work, and so on; in the end for the person.
+    async fn pass_on(&self, letter: &Letter, job: String) -> anyhow::Result<()> {
+        let id = job.clone();
+        let known = self.hub().log().read(move |connection| rows::job(connection, &id)).await?;
+        if known.is_none_or(|job| job.state == JobState::Cancelled) {
+            // Nobody waits for what was taken back.
+            return Ok(());
+        }
+        let mut to = letter.to.clone();
+        while let Some(gone) = to.as_deref().and_then(|to| self.kept(to)).filter(|kept| kept.gone) {
+            to = gone.parent;
+        }
+        let caller = self.name_of(letter.to.as_deref());
+        let text = format!("{}\n\n({caller} had given this work, and has ended.)", letter.text);
+        self.write(letter.from.as_deref(), to.as_deref(), &text, About::Job(&job)).await?;
         Ok(())
     }
 

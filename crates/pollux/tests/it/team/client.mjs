@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 
 const [sdk, plan] = process.argv.slice(2);
-const { transport: kind, url, token, program, socket, calls } = JSON.parse(plan);
+const { transport: kind, url, token, program, socket, cwd, calls } = JSON.parse(plan);
 const load = (file) => import(pathToFileURL(join(sdk, 'dist/esm/client', file)).href);
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
@@ -15,7 +15,7 @@ async function transport() {
   }
   const { StdioClientTransport } = await load('stdio.js');
   const env = { ...process.env, POLLUX_SOCKET: socket };
-  return new StdioClientTransport({ command: program, args: ['mcp'], env });
+  return new StdioClientTransport({ command: program, args: ['mcp'], env, cwd });
 }
 
 const { Client } = await load('index.js');

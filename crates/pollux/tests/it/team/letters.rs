@@ -106,3 +106,57 @@ async fn messages_go_both_ways_between_a_person_and_an_agent_and_dead_ones_are_t
     assert_eq!((status, &refused["code"]), (409, &json!("gone")));
     team.close().await;
 }
+
+const LATE: &str = "
+    [[rule]]
+    prompt = 'take your time'
+    reply = ['One. ', { pause = '6s' }, 'Two.']
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handoff_that_nobody_waits_for_is_written_to_the_person_and_one_that_was_waited_for_is_not()
+ {
+    let team = Team::on(NEWEST, LATE).await;
+    let given = team.give("handoff", "developer", "take your time", json!({ "timeout": 1 })).await;
+    let job = team.told(&given).await;
+    assert_eq!(job["state"], "timed_out", "{job}");
+    let waiting = |all: &Value| all["letters"][0]["state"] == "waiting";
+    let inbox = team.wait_for("a letter", "/api/v1/letters", waiting).await;
+    assert!(inbox["letters"][0]["text"].as_str().unwrap().ends_with("One. Two."), "{inbox}");
+    // Whoever waits for it was shown it.
+    let path = format!("/api/v1/jobs/{}?wait=5&late=true", job["id"].as_str().unwrap());
+    assert_eq!(team.house.get(&path).await["state"], "done");
+    assert_eq!(team.house.get("/api/v1/team").await["unread"], 0);
+    let job = team.give("handoff", "developer", "take your time", json!({})).await;
+    assert_eq!(team.told(&job).await["state"], "done");
+    assert_eq!(team.house.get("/api/v1/team").await["unread"], 0);
+    team.close().await;
+}
+
+const ORPHAN: &str = "
+    [[rule]]
+    prompt = 'take your time'
+    reply = ['One. ', { pause = '8s' }, 'Two.']
+    [[rule]]
+    prompt = 'spread the work'
+    reply = [{ call = 'assign', args = { agent_profile = 'developer', message = 'take your time' } }]
+    [[rule]]
+    tool = 'assign'
+    reply = 'It works.'
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_becomes_of_a_job_whose_caller_has_ended_goes_to_the_one_above_it() {
+    let team = Team::on(NEWEST, ORPHAN).await;
+    // Its worker works for it, and ends with its job.
+    let job = team.give("handoff", "supervisor", "spread the work", json!({})).await;
+    assert_eq!(team.told(&job).await["state"], "done");
+    let passed = |all: &Value| all["letters"][0].is_object();
+    let inbox = team.wait_for("the person has it", "/api/v1/letters", passed).await;
+    let text = inbox["letters"][0]["text"].as_str().unwrap();
+    assert!(text.contains("One. Two.") && text.contains("has ended"), "{text}");
+    let worker = inbox["letters"][0]["from"].as_str().unwrap().to_owned();
+    team.stop(&worker).await;
+    team.status(&worker, "exited").await;
+    team.close().await;
+}

@@ -2,7 +2,7 @@
 
 use super::clients::sdk_home;
 use super::house::{NEWEST, Team};
-use pollux_e2e::repository;
+use pollux_e2e::{Cli, repository};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -67,32 +67,40 @@ async fn a_worker_hands_off_to_a_worker_of_its_own_and_two_teams_in_one_director
 
 const BUDGET: &str = "
     [[rule]]
+    prompt = 'Go on with this work: much work'
+    reply = 'All of it is done.'
+    [[rule]]
     prompt = 'much work'
     usage = { prompt = 900, answer = 100 }
     reply = [{ call = 'list_directory', args = { dir_path = '.' } }]
     [[rule]]
     tool = 'list_directory'
     reply = ['There is more to do. ', { stall = true }]
-    [[rule]]
-    prompt = 'You may go on with your work now'
-    reply = 'All of it is done.'
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_at_its_budget_pauses_and_a_person_lets_it_go_on() {
-    let team = Team::on(NEWEST, BUDGET).await;
+async fn a_job_at_its_budget_pauses_and_a_person_lets_it_go_on_at_once_with_its_task_in_every_version()
+ {
+    for version in Cli::versions() {
+        pauses_and_goes_on(&version).await;
+    }
+}
+
+async fn pauses_and_goes_on(version: &str) {
+    let team = Team::on(version, BUDGET).await;
     let budget = json!({ "budget": { "tokens": 500 } });
     let job = team.give("handoff", "developer", "much work", budget).await;
     let job = team.told(&job).await;
     assert_eq!(job["state"], "paused", "{job}");
     assert!(job["why"].as_str().unwrap().contains("tokens of 500"), "{job}");
     let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
-    team.status(job["worker"].as_str().unwrap(), "idle").await;
+    // At once: its turn has not ended yet.
     let (status, went) =
         team.house.post(&format!("{path}/continue"), json!({ "tokens": 50_000 })).await;
-    assert_eq!(status, 200, "{went}");
-    let job = team.wait_for("it is done", &path, |job| job["state"] == "done").await;
-    assert_eq!(job["result"]["text"], "All of it is done.");
+    assert_eq!(status, 200, "{version}: {went}");
+    let job = team.told(&job).await;
+    assert_eq!(job["state"], "done", "{version}: {job}");
+    assert_eq!(job["result"]["text"], "All of it is done.", "{version}");
     team.status(job["worker"].as_str().unwrap(), "exited").await;
     team.close().await;
 }

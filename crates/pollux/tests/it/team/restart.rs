@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 const SCRIPT: &str = "
     [[rule]]
+    prompt = 'Go on with this work: never end'
+    reply = 'Done after all.'
+    [[rule]]
     prompt = 'never end'
     reply = ['Let me think. ', { stall = true }]
     [[rule]]
     prompt = 'take your time'
     reply = ['One. ', { pause = '6s' }, 'Two.']
-    [[rule]]
-    prompt = 'Go on with what you were asked'
-    reply = 'Done after all.'
 ";
 
 /// Waits until the model was asked: from then on there is a turn to be cut.
@@ -52,6 +52,26 @@ async fn a_job_in_whose_middle_the_daemon_is_started_again_goes_on() {
     let first = said.iter().filter(|(role, text)| role == "user" && text == "never end");
     assert_eq!(first.count(), 1, "it was asked once: {said:?}");
     team.stop(&worker).await;
+    team.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_has_paused_stays_so_when_the_daemon_is_started_again_and_can_be_gone_on_with() {
+    let team = Team::on("0.34.0", SCRIPT).await;
+    let budget = json!({ "budget": { "seconds": 3 } });
+    let job = team.give("assign", "developer", "never end", budget).await;
+    let job = team.told(&job).await;
+    assert_eq!(job["state"], "paused", "{job}");
+    let team = team.restart().await;
+    let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
+    team.status(job["worker"].as_str().unwrap(), "exited").await;
+    assert_eq!(team.house.get(&path).await["state"], "paused");
+    let (status, went) =
+        team.house.post(&format!("{path}/continue"), json!({ "seconds": 60 })).await;
+    assert_eq!(status, 200, "{went}");
+    let job = done(&team, &job).await;
+    assert_eq!(job["result"]["text"], "Done after all.", "{job}");
+    team.stop(job["worker"].as_str().unwrap()).await;
     team.close().await;
 }
 

@@ -166,3 +166,21 @@ async fn a_daemon_that_is_killed_while_it_starts_an_agent_leaves_the_users_files
     drop(daemon);
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_over_acp_has_its_tools_also_where_the_user_lets_in_other_servers_only() {
+    for version in [&Cli::versions()[0], NEWEST] {
+        let mut team = Team::on(version, SCRIPT).await;
+        let settings = team.stage.home().gemini().join("settings.json");
+        let text = fs::read_to_string(&settings).unwrap();
+        let own = "{ \"mcp\": { \"allowed\": [\"mine\"] },";
+        fs::write(&settings, text.replacen('{', own, 1)).unwrap();
+        team.look();
+        let job = team.give("handoff", "developer", "tell the person", json!({})).await;
+        let job = team.told(&job).await;
+        assert_eq!(job["result"]["text"], "I have written.", "{version}: {job}");
+        let letters = team.house.get("/api/v1/letters").await;
+        assert_eq!(letters["letters"][0]["text"], "it is done", "{version}: {letters}");
+        team.close().await;
+    }
+}

@@ -13,9 +13,6 @@ const SCRIPT: &str = "
     [[rule]]
     prompt = 'never end'
     reply = ['Let me think. ', { stall = true }]
-    [[rule]]
-    prompt = 'Go on with what you were asked'
-    reply = 'Done after all.'
 ";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,19 +46,20 @@ async fn a_worker_that_never_ends_is_kept_when_the_time_is_over_and_can_be_taken
     let path = format!("/api/v1/jobs/{}/cancel", job["id"].as_str().unwrap());
     let (status, job) = team.house.post(&path, json!({})).await;
     assert_eq!((status, &job["state"]), (200, &json!("cancelled")));
+    assert_eq!(team.house.get("/api/v1/team").await["unread"], 0, "who took it back knows");
     team.status(worker, "exited").await;
     assert_eq!(team.house.post(&path, json!({})).await.0, 409, "once is enough");
     team.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_gone_fails_its_job() {
+async fn a_worker_that_somebody_stops_takes_its_job_back() {
     let team = Team::on(NEWEST, SCRIPT).await;
     let job = team.give("handoff", "developer", "never end", json!({})).await;
     let worker = job["worker"].as_str().unwrap().to_owned();
     team.status(&worker, "working").await;
     team.stop(&worker).await;
     let job = team.told(&job).await;
-    assert!(matches!(job["state"].as_str().unwrap(), "failed" | "cancelled"), "{job}");
+    assert_eq!(job["state"], "cancelled", "{job}");
     team.close().await;
 }
