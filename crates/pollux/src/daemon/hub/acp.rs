@@ -9,8 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::gemini::acp::{Gemini as Acp, Live, Resume};
+use pollux_agent::gemini::transcript::digest::digest;
+use pollux_agent::gemini::transcript::text;
 use pollux_agent::model::{Event, EventKind, Failure, Phase, Source};
 use pollux_agent::session::Order;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +55,10 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     if let Some(id) = wanted.agent_id {
         let file = wanted.file.or_else(|| file_of(&gemini.home, &id, None));
         let file = file.ok_or_else(|| no_file(&id))?;
-        acp = acp.resume(Resume { id, file, aside: gemini.aside });
+        // The CLI does not know a session in which nothing stands, and there is nothing to go on with.
+        if !is_blank(&file) {
+            acp = acp.resume(Resume { id, file, aside: gemini.aside });
+        }
     }
     let live = acp.start().await?;
     // It has read what it is.
@@ -132,6 +138,12 @@ async fn with(text: String, images: Vec<String>) -> Result<Prompt, Failure> {
         prompt = prompt.image(Uploads::media_type(&path), &STANDARD.encode(bytes));
     }
     Ok(prompt)
+}
+
+/// True where all that was said was a prompt which the CLI took back: since 0.61 it does that when a turn is cancelled.
+fn is_blank(file: &Path) -> bool {
+    let digest = std::fs::read(file).map(|bytes| digest(&text(&bytes)));
+    digest.is_ok_and(|digest| digest.taken_back && !digest.substance && !digest.overwritten)
 }
 
 /// What is said where the file of a session is gone that was to be gone on with.
