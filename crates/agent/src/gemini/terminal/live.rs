@@ -15,6 +15,7 @@ pub struct Live {
     pub(super) events: mpsc::Receiver<Event<'static>>,
     pub(super) orders: Orders,
     pub(super) pane: Pane,
+    pub(super) ours: bool,
     pub(super) _task: JoinSet<()>,
 }
 
@@ -34,6 +35,11 @@ impl Live {
     /// The pane that it is in.
     pub fn pane(&self) -> &Pane {
         &self.pane
+    }
+
+    /// Whether the pane was made for this agent. One that is somebody else's stays when the agent ends.
+    pub fn is_ours(&self) -> bool {
+        self.ours
     }
 
     /// Gives an order and waits for what comes of it, while events are passed to `hear`: all that came before it was done.

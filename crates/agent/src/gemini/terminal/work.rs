@@ -2,6 +2,7 @@
 
 use super::super::hooks::Translator;
 use super::super::screen::{Reading, read};
+use super::adopted::Process;
 use super::again::Again;
 use super::files::Files;
 use super::fuse::{Fusion, Picture};
@@ -40,6 +41,8 @@ pub(super) struct Begun {
     pub(super) typed: Option<String>,
     /// The session that is gone on with.
     pub(super) resumed: Option<Resumed>,
+    /// The CLI's process, where the pane is somebody else's.
+    pub(super) adopted: Option<Process>,
 }
 
 pub(super) struct Work {
@@ -49,6 +52,7 @@ pub(super) struct Work {
     pub(super) files: Files,
     pub(super) listens: Listens,
     pub(super) resumed: Option<Resumed>,
+    pub(super) adopted: Option<Process>,
     hooks: Translator,
     watch: Watch,
     emulator: Emulator,
@@ -97,6 +101,7 @@ impl Work {
             files: begun.files,
             listens: begun.listens,
             resumed: begun.resumed,
+            adopted: begun.adopted,
             hooks: Translator::default(),
             watch,
             emulator: Emulator::new(captured.size),
@@ -117,7 +122,8 @@ impl Work {
         }
         let mut task = JoinSet::new();
         task.spawn(work.run(begun.typed, captured.told));
-        Ok(Live { events, orders: Orders { queue }, pane, _task: task })
+        let ours = begun.adopted.is_none();
+        Ok(Live { events, orders: Orders { queue }, pane, ours, _task: task })
     }
 
     async fn run(mut self, typed: Option<String>, told: Told) {
@@ -227,6 +233,9 @@ impl Work {
             };
             return self.end(why).await;
         }
+        if self.has_left().await {
+            return;
+        }
         self.listens.hear(&news.output);
         if news.lost || news.resized {
             self.resized |= news.resized;
@@ -252,6 +261,15 @@ impl Work {
                 self.mark();
             }
         }
+    }
+
+    /// Whether an agent in somebody else's pane has ended: the pane has more to show then, and none of it is the agent's.
+    pub(super) async fn has_left(&mut self) -> bool {
+        let left = self.adopted.is_some_and(|process| !process.lives());
+        if left && !self.over {
+            self.end("the agent has ended").await;
+        }
+        left
     }
 
     fn mark(&mut self) {

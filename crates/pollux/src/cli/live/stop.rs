@@ -47,8 +47,11 @@ impl Stop {
     }
 }
 
-/// Takes away the window of an agent, with what is left in it.
+/// Takes away the window of an agent, with what is left in it. One that is somebody else's stays.
 pub(in crate::cli) async fn remove(found: &Found) -> anyhow::Result<()> {
+    if found.adopted.is_some() {
+        return Ok(());
+    }
     let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
     let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
     pane.kill().await.map_err(trouble)

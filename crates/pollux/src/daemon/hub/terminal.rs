@@ -132,7 +132,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     // Names of questions are given anew in each life of ours: an answer to one of before must fit none of now.
     let life: String = uuid::Uuid::new_v4().simple().to_string().chars().take(6).collect();
     let pane = live.pane().clone();
-    let ours = *pane.server().socket() == gemini.tmux.socket;
+    let ours = live.is_ours();
     let hand = Hand::on(pane.clone());
     let steers = Steers { orders: live.orders(), pane, hand, ours, life: life.clone() };
     let events = Box::new(Hears { live, life, lent, window, settled: None });
