@@ -226,12 +226,13 @@ impl Work {
     }
 
     async fn news(&mut self, news: News) {
-        if let Some(gone) = news.gone {
-            let why = match gone {
-                Gone::Pane => "the agent has ended",
-                Gone::Server => "the tmux server has gone",
-            };
-            return self.end(why).await;
+        match news.gone {
+            // tmux says so too when somebody who looked at the window has left, and their view of it went.
+            Some(Gone::Pane) if !self.is_there().await => {
+                return self.end("the agent has ended").await;
+            }
+            Some(Gone::Server) => return self.end("the tmux server has gone").await,
+            _ => {}
         }
         if self.has_left().await {
             return;
@@ -270,6 +271,11 @@ impl Work {
             self.end("the agent has ended").await;
         }
         left
+    }
+
+    /// Whether the pane is there.
+    async fn is_there(&self) -> bool {
+        Pane::find(self.pane.server(), self.pane.id()).await.is_ok()
     }
 
     fn mark(&mut self) {
