@@ -127,7 +127,7 @@ impl Work {
     }
 
     /// Waits until a prompt can be sent, or says why it cannot.
-    async fn is_ready(&mut self, busy: Busy) -> Result<(), Failure> {
+    pub(super) async fn is_ready(&mut self, busy: Busy) -> Result<(), Failure> {
         self.has_begun().await?;
         if busy == Busy::Wait && self.status() == SessionStatus::Working {
             self.until(WORKING, |work| work.status() != SessionStatus::Working).await;

@@ -79,6 +79,12 @@ impl Orders {
         self.give(Kind::Send { words, files, busy }).await
     }
 
+    /// Waits until words can be sent, or says why they cannot. Sending does so by itself; who has waited first knows that what
+    /// happens from then on is not of the turn before.
+    pub async fn ready(&self, busy: Busy) -> Result<(), Failure> {
+        self.give(Kind::Ready(busy)).await
+    }
+
     /// Sends words of which it is not known whether the CLI has them: somebody was ended while they sent them. They are
     /// sent only where the CLI is seen not to have them; else this fails with [`HAD_ARRIVED`](super::HAD_ARRIVED) or
     /// [`NOT_KNOWN`](super::NOT_KNOWN).

@@ -149,6 +149,7 @@ impl Work {
     async fn carry_out(&mut self, order: Kind) -> Result<(), Failure> {
         match order {
             Kind::Send { words, files, busy } => self.send(&words, &files, busy).await,
+            Kind::Ready(busy) => self.is_ready(busy).await,
             Kind::SendInDoubt(words) => self.send_in_doubt(&words).await,
             Kind::Answer { question, choice, reason } => {
                 self.answer(question.as_deref(), &choice, reason.as_deref()).await

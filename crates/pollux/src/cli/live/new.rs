@@ -1,7 +1,7 @@
 //! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
-use super::send::{come_to_rest, exit, told};
-use super::tell::{Format, Teller};
+use super::send::{come_to_rest, or_leave, rested, told};
+use super::tell::{Awaits, Format, Teller};
 use super::{attach, only_in_terminals, order, tell, trouble};
 use crate::api::{Begin, Driver};
 use crate::cli::run::{self, prompt, resume};
@@ -12,7 +12,7 @@ use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
-use pollux_agent::model::{EventKind, Mode, SessionStatus};
+use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -97,8 +97,14 @@ impl New {
             config.gemini = Path::new(home).join(".gemini");
         }
         let mut live = self.start(&config).await?;
-        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
-        let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        let waits = self.tell.wait && self.prompt.is_some() && !self.attach;
+        let mut teller = Teller::waiting(self.output, waits && self.tell.json);
+        let called = name(&live, &config).await?;
+        let begun_at = ready(&mut live, &mut teller, self.output.is_some());
+        if or_leave(&called, begun_at).await?.is_none() {
+            return Ok(ExitCode::from(130));
+        }
+        let key = name(&live, &config).await?;
         let mut early = Vec::new();
         if self.resume.is_some() {
             // The next start of the CLI, whosever it is, must find nothing for which it would delete the session.
@@ -118,14 +124,30 @@ impl New {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        begun(&key, self.tell.json)?;
+        if !(waits && self.tell.json) {
+            begun(&key, self.tell.json)?;
+        }
         if self.attach {
             return attach::to(&super::find(&key, &config).await?);
         }
-        if self.tell.wait && self.prompt.is_some() {
-            return Ok(exit(come_to_rest(&mut live, &early, &mut teller).await?));
+        if waits {
+            return self.rests(&mut live, &early, &mut teller, &key).await;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Waits for the end of the turn that the first prompt begins.
+    async fn rests(
+        &self,
+        live: &mut Live,
+        early: &[Event<'static>],
+        teller: &mut Teller,
+        key: &str,
+    ) -> anyhow::Result<ExitCode> {
+        teller.awaits(Awaits::Turn);
+        let rest = told(early, teller)?;
+        let rest = or_leave(key, come_to_rest(live, rest, teller)).await?;
+        rested(rest, &serde_json::json!({ "id": key }), teller, self.tell.json)
     }
 
     async fn over_daemon(self, driver: Driver, config: &Config) -> anyhow::Result<ExitCode> {
@@ -216,13 +238,15 @@ async fn latest(client: &Client, cwd: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Waits until the agent is ready, and gives the session's id.
-async fn ready(
-    live: &mut Live,
-    teller: &mut Teller,
-    tell: bool,
-    config: &Config,
-) -> anyhow::Result<String> {
+/// The session's id, or what it is called until it has one.
+async fn name(live: &Live, config: &Config) -> anyhow::Result<String> {
+    let all = all(&config.tmux).await.map_err(trouble)?;
+    let found = all.into_iter().find(|found| found.pane == live.pane().id());
+    Ok(found.and_then(|found| found.key).unwrap_or_default())
+}
+
+/// Waits until the agent is ready.
+async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Result<()> {
     let mut asked = None;
     let begun = tokio::time::timeout(START, async {
         while let Some(event) = live.next().await {
@@ -254,9 +278,7 @@ async fn ready(
     if let Some(question) = asked.filter(|_| !tell) {
         tell::question(&question);
     }
-    let all = all(&config.tmux).await.map_err(trouble)?;
-    let found = all.into_iter().find(|found| found.pane == live.pane().id());
-    Ok(found.and_then(|found| found.key).unwrap_or_default())
+    Ok(())
 }
 
 /// The agent has ended before it began: its last words say why.
