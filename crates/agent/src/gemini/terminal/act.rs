@@ -2,6 +2,7 @@
 
 use super::super::mention::mention;
 use super::order::Busy;
+use super::start::short_name;
 use super::words::{Words, stands};
 use super::work::Work;
 use crate::model::{Event, EventKind, Failure, Phase, SessionChange, SessionStatus, Source};
@@ -305,6 +306,8 @@ impl Work {
     /// The conversation was put away by a command of the CLI: the next one has another id and another file.
     async fn clear(&mut self) {
         self.read_file().await;
+        // Who comes before the next id is known must not look for it under the last one, but for what is said.
+        drop(self.pane.note("key", &format!("new-{}", short_name())).await);
         let mut out = Vec::new();
         self.fusion.cleared(&mut out);
         self.say(out).await;
