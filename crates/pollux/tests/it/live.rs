@@ -134,6 +134,37 @@ async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
     futures::future::join_all(runs).await;
 }
 
+#[tokio::test]
+async fn a_session_goes_on_after_a_denial_and_after_it_was_cleared() {
+    let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "terminal").await.unwrap();
+    let tmux = Tmux::new();
+    let talk = "I say a word, and another one.";
+    let (code, id, stderr) = pollux(&stage, &tmux, &["new", "talk", "-w"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let id = id.lines().next().unwrap();
+    let (code, _, stderr) = pollux(&stage, &tmux, &["send", id, "run a command", "-w"]).await;
+    assert_eq!(code, Some(10), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["answer", id, "deny", "-w"]).await;
+    assert_eq!(code, Some(130), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["stop", id]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    pollux_e2e::home::age(stage.home().path()).unwrap();
+    // The CLI itself takes the first prompt for its own words there, with which it was written in one record.
+    let (code, said, stderr) = pollux(&stage, &tmux, &["new", "--resume", id]).await;
+    assert_eq!((code, said.trim()), (Some(0), id), "{stderr}");
+    let (code, said, stderr) = pollux(&stage, &tmux, &["send", id, "talk more", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(0), talk), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["send", id, "/clear", "-w"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, said, stderr) = pollux(&stage, &tmux, &["send", id, "talk anew", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(0), talk), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["stop", id]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["new", "--session-id", id]).await;
+    assert!(code == Some(2) && stderr.contains("already exists"), "{stderr}");
+    stage.close().await;
+}
+
 /// The files of all sessions.
 fn sessions(stage: &Stage) -> Vec<PathBuf> {
     let tmp = std::fs::read_dir(stage.home().gemini().join("tmp")).unwrap().flatten();

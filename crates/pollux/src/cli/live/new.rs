@@ -21,6 +21,9 @@ use std::time::Duration;
 /// How many sessions of the daemon are looked through.
 const MOST: usize = 1000;
 
+/// So many rows above the screen are looked at for why an agent has ended.
+const LAST_WORDS: usize = 50;
+
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
 
@@ -283,18 +286,21 @@ async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Resu
 
 /// The agent has ended before it began: its last words say why.
 async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
-    let captured = live.pane().capture().await;
-    let words = captured.map(|captured| {
-        let mut emulator = pollux_agent::terminal::Emulator::new(captured.size);
-        emulator.feed(captured.text.as_bytes());
-        let rows = emulator.screen().rows;
-        rows.into_iter().filter(|row| !row.is_empty()).collect::<Vec<_>>().join("\n")
-    });
+    // Most of it may have gone over the upper edge.
+    let mut words = live.pane().history(LAST_WORDS).await.unwrap_or_default();
+    words.extend(live.pane().rows().await.unwrap_or_default());
+    // The last row is tmux's own.
+    words.retain(|row| !row.trim().is_empty() && !row.starts_with("Pane is dead"));
     // What is dead needs no window.
     drop(live.pane().kill().await);
-    let words = words.unwrap_or_default();
     let message = "the agent has ended before it was ready".to_owned();
     let trouble = Trouble::failed("not_started", message);
-    let trouble = trouble.hint("`pollux capabilities` says what is missing");
-    anyhow::anyhow!("{}", crate::render::clean(&words)).context(trouble)
+    let trouble = trouble.hint(if words.iter().any(|row| row.contains("different ID")) {
+        "choose another id, or go on with that session: `pollux new --resume ID`"
+    } else if words.is_empty() {
+        "`pollux capabilities` says what is missing"
+    } else {
+        "these are the agent's own words"
+    });
+    anyhow::anyhow!("{}", crate::render::clean(&words.join("\n"))).context(trouble)
 }
