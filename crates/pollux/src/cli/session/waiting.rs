@@ -178,6 +178,15 @@ struct Message {
     content: Value,
     #[serde(default)]
     model: Option<String>,
+    #[serde(default)]
+    restored: Vec<String>,
+}
+
+impl Message {
+    /// Whether the agent's file has it for the second time: then it names no model, unless that was found in the first.
+    fn is_again(&self) -> bool {
+        self.model.is_none() || self.restored.iter().any(|field| field == "model")
+    }
 }
 
 /// What happened after an event.
@@ -223,7 +232,8 @@ impl Since {
             Told { kind: "message_recorded", message: Some(message), changed, source, .. } => {
                 // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
                 // its model.
-                let again = source.is_none() && message.model.is_none();
+                let again =
+                    source.is_none_or(|source| source == "session_file") && message.is_again();
                 self.recorded(message, changed || again);
             }
             Told { kind: "turn_started", prompt, .. } => {
