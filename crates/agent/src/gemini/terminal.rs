@@ -5,6 +5,7 @@
 //! title and the screen; hooks add what they know. [`Fusion`] makes one log of them, each fact once.
 
 mod act;
+mod adopted;
 mod again;
 mod answer;
 mod doubt;

@@ -200,6 +200,11 @@ fn gone() -> Failure {
 }
 
 fn refused(why: &str) -> Failure {
+    if why.is_empty() {
+        // It went with its last window, while we came.
+        let failure = Failure::new(Phase::Start, "no_terminal", "the tmux server has just ended");
+        return failure.hint("its last agent is gone; go on with it: `pollux new --resume ID`");
+    }
     let code = if why.contains("no server")
         || why.contains("can't find")
         || why.contains("error connecting")

@@ -1,5 +1,6 @@
 //! The terminal driver: the real CLI in a real tmux, in every version, steered and seen.
 
+mod adopted;
 mod dialogs;
 mod long;
 mod more;

@@ -62,7 +62,7 @@ async fn what_one_command_starts_the_others_find() {
     let short = id.split('-').next().unwrap();
     let (code, said, asked) = pollux(&stage, &tmux, &["send", short, "run a command", "-w"]).await;
     assert_eq!((code, said.trim()), (Some(10), "Running."), "{asked}");
-    assert!(asked.contains("$ touch made.txt") && asked.contains("- Allow once"), "{asked}");
+    assert!(asked.contains("$ touch made.txt") && asked.contains("1. Allow once"), "{asked}");
     let (code, _, refused) = pollux(&stage, &tmux, &["send", short, "and now?"]).await;
     assert!(code == Some(1) && refused.contains("waits for an answer"), "{refused}");
     let (code, _, refused) = pollux(&stage, &tmux, &["answer", short, "perhaps"]).await;
@@ -82,6 +82,86 @@ async fn what_one_command_starts_the_others_find() {
     assert_eq!(code, Some(0), "{stderr}");
     let (code, _, refused) = pollux(&stage, &tmux, &["screen", short]).await;
     assert!(code == Some(1) && refused.contains("pollux new"), "{refused}");
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
+    let runs = Cli::all().unwrap().into_iter().map(async |cli| {
+        let stage = Stage::with(&cli, "terminal").await.unwrap();
+        let tmux = Tmux::new();
+        let (code, id, stderr) = pollux(&stage, &tmux, &["new"]).await;
+        assert_eq!(code, Some(0), "{stderr}");
+        let id = id.trim();
+        let talk = "I say a word, and another one.";
+        let says = async |args: &[&str]| {
+            let args: Vec<&str> =
+                args.iter().map(|arg| if *arg == "ID" { id } else { arg }).collect();
+            let (code, said, stderr) = pollux(&stage, &tmux, &args).await;
+            (code, said.trim().to_owned(), format!("{}: {args:?}: {stderr}", cli.version()))
+        };
+        let (code, said, why) = says(&["send", "ID", "talk", "-w"]).await;
+        assert_eq!((code, said.as_str()), (Some(0), talk), "{why}");
+        // Whoever comes in the middle of a turn and denies ends it, and hears nothing old of it.
+        let (code, _, why) = says(&["send", "ID", "run a command", "-w"]).await;
+        assert_eq!(code, Some(10), "{why}");
+        let (code, said, why) = says(&["answer", "ID", "deny", "-w"]).await;
+        assert_eq!((code, said.as_str()), (Some(130), ""), "{why}");
+        // The reason is the next prompt, and its turn is waited for.
+        let (code, _, why) = says(&["send", "ID", "run a command", "-w"]).await;
+        assert_eq!(code, Some(10), "{why}");
+        let (code, said, why) =
+            says(&["answer", "ID", "deny", "--reason", "talk instead", "-w"]).await;
+        assert_eq!((code, said.as_str()), (Some(0), talk), "{why}");
+        // What came of the words before is not what came of these.
+        let (code, _, why) = says(&["send", "ID", "talk of one thing"]).await;
+        assert_eq!(code, Some(0), "{why}");
+        let (code, said, why) = says(&["send", "ID", "write it down", "-w"]).await;
+        assert_eq!((code, said.as_str()), (Some(10), "Writing."), "{why}");
+        assert!(why.contains("notes.txt") && why.contains("two \"three\""), "{why}");
+        let (code, said, why) = says(&["answer", "ID", "1", "-w"]).await;
+        assert_eq!((code, said.as_str()), (Some(0), "Written, or not."), "{why}");
+        // What is no command of the CLI is a prompt.
+        let (code, said, why) = says(&["send", "ID", "/talk to /me", "-w"]).await;
+        assert_eq!((code, said.as_str()), (Some(0), talk), "{why}");
+        let (code, said, why) = says(&["send", "ID", "talk", "-w", "--json"]).await;
+        let told: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+        assert_eq!((code, &told["answer"]), (Some(0), &talk.into()), "{why}{said}");
+        let (code, _, why) = says(&["stop", "ID"]).await;
+        assert_eq!(code, Some(0), "{why}");
+        stage.close().await;
+    });
+    futures::future::join_all(runs).await;
+}
+
+#[tokio::test]
+async fn a_session_goes_on_after_a_denial_and_after_it_was_cleared() {
+    let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "terminal").await.unwrap();
+    let tmux = Tmux::new();
+    let talk = "I say a word, and another one.";
+    let (code, id, stderr) = pollux(&stage, &tmux, &["new", "talk", "-w"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let id = id.lines().next().unwrap();
+    let (code, _, stderr) = pollux(&stage, &tmux, &["send", id, "run a command", "-w"]).await;
+    assert_eq!(code, Some(10), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["answer", id, "deny", "-w"]).await;
+    assert_eq!(code, Some(130), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["stop", id]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    pollux_e2e::home::age(stage.home().path()).unwrap();
+    // The CLI itself takes the first prompt for its own words there, with which it was written in one record.
+    let (code, said, stderr) = pollux(&stage, &tmux, &["new", "--resume", id]).await;
+    assert_eq!((code, said.trim()), (Some(0), id), "{stderr}");
+    let (code, said, stderr) = pollux(&stage, &tmux, &["send", id, "talk more", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(0), talk), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["send", id, "/clear", "-w"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, said, stderr) = pollux(&stage, &tmux, &["send", id, "talk anew", "-w"]).await;
+    assert_eq!((code, said.trim()), (Some(0), talk), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["stop", id]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, stderr) = pollux(&stage, &tmux, &["new", "--session-id", id]).await;
+    assert!(code == Some(2) && stderr.contains("already exists"), "{stderr}");
     stage.close().await;
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::mention::mention;
 use super::order::Busy;
+use super::start::short_name;
 use super::words::{Words, stands};
 use super::work::Work;
 use crate::model::{Event, EventKind, Failure, Phase, SessionChange, SessionStatus, Source};
@@ -23,6 +24,8 @@ const ENTERS: usize = 8;
 const RUNS: Duration = Duration::from_millis(500);
 /// How long the CLI may take for anything else.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is looked for a process that ends.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long the CLI may take to start.
 const START: Duration = Duration::from_mins(1);
 /// How long somebody may type before a prompt is turned down.
@@ -125,7 +128,7 @@ impl Work {
     }
 
     /// Waits until a prompt can be sent, or says why it cannot.
-    async fn is_ready(&mut self, busy: Busy) -> Result<(), Failure> {
+    pub(super) async fn is_ready(&mut self, busy: Busy) -> Result<(), Failure> {
         self.has_begun().await?;
         if busy == Busy::Wait && self.status() == SessionStatus::Working {
             self.until(WORKING, |work| work.status() != SessionStatus::Working).await;
@@ -303,6 +306,8 @@ impl Work {
     /// The conversation was put away by a command of the CLI: the next one has another id and another file.
     async fn clear(&mut self) {
         self.read_file().await;
+        // Who comes before the next id is known must not look for it under the last one, but for what is said.
+        drop(self.pane.note("key", &format!("new-{}", short_name())).await);
         let mut out = Vec::new();
         self.fusion.cleared(&mut out);
         self.say(out).await;
@@ -374,16 +379,31 @@ impl Work {
             self.clear_draft().await?;
             self.pane.press(&["C-d"]).await?;
             self.pause(Duration::from_millis(150)).await;
-            if !self.over {
+            // In somebody else's pane the next one would end their shell.
+            if !self.over && !self.has_left().await {
                 self.pane.press(&["C-d"]).await?;
-                self.until(Duration::from_secs(5), |work| work.over).await;
+                self.ends_within(Duration::from_secs(5)).await;
             }
         }
         if !self.over {
-            self.pane.kill().await?;
-            self.until(PATIENCE, |work| work.over).await;
+            match self.adopted {
+                Some(process) => process.end(),
+                None => self.pane.kill().await?,
+            }
+            self.ends_within(PATIENCE).await;
         }
-        Ok(())
+        if self.over {
+            return Ok(());
+        }
+        Err(refusal("not_stopped", "the agent goes on", "look at its screen"))
+    }
+
+    /// Waits until the agent has ended. In somebody else's pane it may do so with nothing to be seen.
+    async fn ends_within(&mut self, limit: Duration) {
+        let late = Instant::now() + limit;
+        while !self.over && !self.has_left().await && Instant::now() < late {
+            self.until(LOOK, |work| work.over).await;
+        }
     }
 
     /// Starts the CLI from a login shell: waits until the shell does what it is told, and types the command.

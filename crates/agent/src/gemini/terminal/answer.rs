@@ -112,7 +112,7 @@ impl Work {
     }
 }
 
-/// The option with a label: the whole of it, or the beginning where only one begins so; `allow` and `deny` for those that
+/// The option with a label: the whole of it, its number, or the beginning where only one begins so; `allow` and `deny` for those that
 /// hold for this time only.
 fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
     let bare = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -125,6 +125,11 @@ fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
         _ => None,
     };
     let mut fitting: Vec<_> = all().filter(|(_, option)| bare(&option.label) == wanted).collect();
+    if fitting.is_empty() {
+        // They are shown with numbers, in the order in which they stand.
+        let number = wanted.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        fitting = all().filter(|(at, _)| Some(*at) == number).collect();
+    }
     if fitting.is_empty() {
         fitting = all().filter(|(_, option)| bare(&option.label).starts_with(&wanted)).collect();
     }

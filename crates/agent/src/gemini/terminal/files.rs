@@ -1,6 +1,7 @@
 //! The session file of a live agent: found by its id or by what was said, and read as it is written.
 
 use super::super::transcript::follow::Follow;
+use super::super::transcript::resume::is_stub;
 use super::super::transcript::store::project_hash;
 use super::super::transcript::{Transcript, newest_of, text};
 use super::words::bare;
@@ -10,6 +11,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
+
+/// A file with more bytes than this has more in it than the CLI's own words at its start.
+const SMALL: u64 = 64 << 10;
 
 /// The session file of a live agent, as far as it is known.
 #[derive(Debug)]
@@ -33,7 +37,11 @@ impl Files {
     /// For a session that has yet to begin, in a directory. Files that are there already are of others.
     pub(super) fn new(gemini: PathBuf, cwd: &Path, id: Option<String>) -> Self {
         let (tell, changed) = mpsc::channel(1);
-        let others = sessions(&gemini).into_iter().collect();
+        let mut others: HashSet<PathBuf> = sessions(&gemini).into_iter().collect();
+        if id.is_none() {
+            // One in which nobody has said anything yet may be that of an agent that is there.
+            others.retain(|path| !is_small(path) || !is_stub(path));
+        }
         let project = project_hash(cwd);
         let (follow, watched) = (None, None);
         let known = HashSet::new();
@@ -47,10 +55,7 @@ impl Files {
     /// For a session that has a file: what is in it is known.
     pub(super) fn resume(&mut self, file: &Path) {
         let mut follow = Follow::new(file);
-        let bytes = fs::read(file).unwrap_or_default();
-        let whole = text(&bytes);
-        let transcript = Transcript::read(&whole);
-        self.known = transcript.messages().map(|message| message.id.to_string()).collect();
+        self.known = ids(file);
         follow.skip_existing();
         self.follow = Some(follow);
         self.arm();
@@ -93,7 +98,7 @@ impl Files {
     pub(super) fn forget(&mut self) {
         self.id = None;
         self.left = self.follow.take().map(|follow| follow.path().to_path_buf());
-        self.known.clear();
+        self.known = self.left.as_deref().map(ids).unwrap_or_default();
         self.arm();
     }
 
@@ -148,6 +153,8 @@ impl Files {
                 continue;
             }
             let users = transcript.messages().filter(|message| message.role == Role::User);
+            // What was said before it was left still stands on the screen.
+            let users = users.filter(|message| !self.known.contains(message.id.to_str().as_ref()));
             let mut words = users.map(|message| bare(&message.text()));
             if words.any(|words| said.iter().any(|said| is_said(&words, &bare(said)))) {
                 return Some(path);
@@ -183,6 +190,18 @@ impl Files {
         // What was written before it was watched.
         let _full = self.tell.try_send(());
     }
+}
+
+/// The ids of all messages in a file.
+fn ids(file: &Path) -> HashSet<String> {
+    let bytes = fs::read(file).unwrap_or_default();
+    let whole = text(&bytes);
+    Transcript::read(&whole).messages().map(|message| message.id.to_string()).collect()
+}
+
+/// Whether a file is as small as those are in which nobody has said anything: the others need not be read.
+fn is_small(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() < SMALL)
 }
 
 /// The session of a project in which something was said, the last one that was written first.

@@ -2,6 +2,7 @@
 
 use super::super::screen::read;
 use super::super::transcript::follow::Follow;
+use super::adopted::Process;
 use super::files::{Files, in_which};
 use super::listens::Listens;
 use super::live::Live;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What is asked of every pane.
 const FACTS: &str = "#{pane_id}\t#{pane_dead}\t#{pane_pid}\t#{@pollux_key}\t#{@pollux_name}\t\
-    #{@pollux_gemini}\t#{@pollux_cwd}\t#{pane_current_path}\t#{pane_title}";
+    #{@pollux_gemini}\t#{@pollux_cwd}\t#{@pollux_process}\t#{pane_current_path}\t#{pane_title}";
 
 /// An agent in a terminal.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub struct Found {
     pub dead: bool,
     /// The process that the pane was started with.
     pub process: Option<u32>,
+    /// The CLI's own process, where the pane is somebody else's and the agent in it was adopted.
+    pub adopted: Option<u32>,
 }
 
 /// All agents on a tmux server that have a name. None where there is no such server.
@@ -60,21 +63,26 @@ async fn panes(socket: &Socket) -> Result<Vec<Found>, Failure> {
 }
 
 fn found(socket: &Socket, line: &str) -> Option<Found> {
-    let fields: Vec<&str> = line.splitn(9, '\t').collect();
-    let [pane, dead, process, key, name, gemini, cwd, current, title] = fields.as_slice() else {
+    let fields: Vec<&str> = line.splitn(10, '\t').collect();
+    let [pane, dead, process, key, name, gemini, cwd, adopted, current, title] = fields.as_slice()
+    else {
         return None;
     };
-    let some = |field: &str| (!field.is_empty()).then(|| field.to_owned());
+    let adopted = adopted.parse().ok();
+    // An agent that was adopted and has gone has left its name on the pane: what is in there now is another program.
+    let is_left = adopted.and_then(Process::numbered).is_some_and(|process| !process.lives());
+    let some = |field: &str| (!field.is_empty() && !is_left).then(|| field.to_owned());
     Some(Found {
         socket: socket.clone(),
         pane: (*pane).to_owned(),
         key: some(key),
         name: some(name),
         gemini: some(gemini).map(PathBuf::from),
-        cwd: PathBuf::from(if cwd.is_empty() { current } else { cwd }),
+        cwd: PathBuf::from(if cwd.is_empty() || is_left { current } else { cwd }),
         title: title.trim().to_owned(),
         dead: *dead == "1",
         process: process.parse().ok(),
+        adopted: adopted.filter(|_| !is_left),
     })
 }
 
@@ -120,7 +128,8 @@ impl Found {
     async fn work(&self, server: &Server, files: Files, key: String) -> Result<Live, Failure> {
         let pane = Pane::find(server, &self.pane).await?;
         let listens = Listens::default();
-        let begun = Begun { key, files, listens, typed: None, resumed: None };
+        let adopted = self.adopted.and_then(Process::numbered);
+        let begun = Begun { key, files, listens, typed: None, resumed: None, adopted };
         Work::start(pane, begun, None).await
     }
 
@@ -151,7 +160,9 @@ impl Found {
             query.and_then(|query| in_which(&gemini, &self.cwd, &query))
         };
         let key = key.unwrap_or_else(|| format!("new-{}", short_name()));
+        let process = cli.map(|(process, _)| process).or(self.process);
         for (name, value) in [
+            ("process", process.map(|process| process.to_string()).unwrap_or_default()),
             ("cwd", self.cwd.display().to_string()),
             ("gemini", gemini.display().to_string()),
             ("name", key.clone()),
@@ -160,6 +171,7 @@ impl Found {
             pane.note(name, &value).await?;
         }
         (self.name, self.key, self.gemini) = (Some(key.clone()), Some(key), Some(gemini));
+        self.adopted = process;
         Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use super::super::screen::{Dialog, Reading, Watch, shows_the_same};
 use super::noted::Noted;
 use crate::model::{
-    Answer, Effect, Event, EventKind, Failure, Level, Phase, Rewrite, Role, SessionChange,
-    SessionStatus, Source, StopReason, Text,
+    Answer, Effect, Event, EventKind, Failure, Level, Phase, QuestionKind, Rewrite, Role,
+    SessionChange, SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -149,7 +149,8 @@ impl Fusion {
         reason: Option<&str>,
         out: &mut Vec<Event<'static>>,
     ) {
-        let Some(id) = self.question().map(|(id, _)| id.to_owned()) else { return };
+        let Some((id, dialog)) = self.question() else { return };
+        let (id, of_turn) = (id.to_owned(), is_of_turn(dialog.kind));
         let answer = Answer::Chosen {
             choice: Text::from(choice.to_owned()),
             reason: reason.map(|reason| Text::from(reason.to_owned())),
@@ -158,6 +159,10 @@ impl Fusion {
         out.push(Event::new(Source::Pollux, kind));
         self.answered = Some(id);
         if matches!(effect, Effect::RejectOnce | Effect::RejectAlways) {
+            if of_turn {
+                // Who came in the middle of a turn knows of it by what was asked.
+                self.turn.get_or_insert_default();
+            }
             self.interrupted();
         }
     }
@@ -389,6 +394,12 @@ impl Fusion {
     }
 }
 
+/// Whether a question is asked by an agent that works, and by no other.
+fn is_of_turn(kind: QuestionKind) -> bool {
+    use QuestionKind::{Command, Edit, Fetch, Mcp, Plan};
+    matches!(kind, Command | Edit | Fetch | Mcp | Plan)
+}
+
 /// Whether two dialogs may be the same one in two sizes.
 fn is_alike(one: &Dialog, other: &Dialog) -> bool {
     let labels = |dialog: &Dialog| -> Vec<String> {
@@ -518,6 +529,19 @@ mod tests {
         fusion.screen(&asking("ls"), DRAWN, &mut out);
         assert_eq!(kinds(&out), ["answered elsewhere", "asked"], "by somebody at the desk");
         assert_eq!(fusion.question().unwrap().0, "screen-3");
+    }
+
+    #[test]
+    fn who_comes_while_the_agent_asks_and_denies_sees_the_turn_end() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&asking("ls"), SETTLED, &mut out);
+        out.clear();
+        fusion.answered("No", Effect::RejectOnce, None, &mut out);
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        let expected =
+            ["answered chosen", "turn_started", "turn_ended cancelled", "session_changed idle"];
+        assert_eq!(kinds(&out), expected);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub struct Live {
     pub(super) events: mpsc::Receiver<Event<'static>>,
     pub(super) orders: Orders,
     pub(super) pane: Pane,
+    pub(super) ours: bool,
     pub(super) _task: JoinSet<()>,
 }
 
@@ -34,6 +35,11 @@ impl Live {
     /// The pane that it is in.
     pub fn pane(&self) -> &Pane {
         &self.pane
+    }
+
+    /// Whether the pane was made for this agent. One that is somebody else's stays when the agent ends.
+    pub fn is_ours(&self) -> bool {
+        self.ours
     }
 
     /// Gives an order and waits for what comes of it, while events are passed to `hear`: all that came before it was done.
@@ -71,6 +77,12 @@ impl Orders {
     /// Sends words, with files that belong to them. Done when the CLI has taken them.
     pub async fn send(&self, words: Words, files: Vec<PathBuf>, busy: Busy) -> Result<(), Failure> {
         self.give(Kind::Send { words, files, busy }).await
+    }
+
+    /// Waits until words can be sent, or says why they cannot. Sending does so by itself; who has waited first knows that what
+    /// happens from then on is not of the turn before.
+    pub async fn ready(&self, busy: Busy) -> Result<(), Failure> {
+        self.give(Kind::Ready(busy)).await
     }
 
     /// Sends words of which it is not known whether the CLI has them: somebody was ended while they sent them. They are

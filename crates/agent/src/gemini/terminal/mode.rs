@@ -11,6 +11,8 @@ use std::time::Duration;
 const SHOWN: Duration = Duration::from_secs(3);
 /// How long a screen may take to stand still; that of an agent that works never does.
 const STILL: Duration = Duration::from_millis(400);
+/// What the CLI says when it has another model.
+const SET: &str = "Model set to";
 /// How many modes can be gone through with one key.
 const MODES: usize = 4;
 
@@ -68,10 +70,12 @@ impl Work {
             work.reading.model != before
                 || work.reading.model.as_deref().is_some_and(|shown| shown.contains(model))
         };
-        if self.until(SHOWN, named).await {
+        let said = |work: &Self| work.reading.model.is_none() && work.shows(SET);
+        if self.until(SHOWN, |work| named(work) || said(work)).await {
             return Ok(());
         }
-        let shown = self.reading.model.clone().unwrap_or_default();
+        // A narrow window has no room for the model.
+        let Some(shown) = self.reading.model.clone() else { return Ok(()) };
         let message = format!("the CLI still shows the model {shown}");
         Err(refusal("not_accepted", message, "look at its screen"))
     }

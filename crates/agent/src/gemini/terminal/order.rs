@@ -28,6 +28,7 @@ pub(super) struct Order {
 pub(super) enum Kind {
     Send { words: Words, files: Vec<PathBuf>, busy: Busy },
     SendInDoubt(Words),
+    Ready(Busy),
     Answer { question: Option<String>, choice: String, reason: Option<String> },
     Interrupt { drop_queued: bool },
     Mode(Mode),

@@ -72,12 +72,16 @@ impl Work {
         let Some(resumed) = &mut self.resumed else { return Ok(()) };
         resumed.whole = is_whole;
         let Err(missing) = resumed.guard.check() else { return Ok(()) };
+        let Some(resumed) = self.resumed.take() else { return Ok(()) };
+        // It would write over what is put back, and nobody would find it under a session that is whole.
+        drop(self.stop().await);
         let what = match resumed.guard.put_back() {
             Ok(()) => "the file was put back as it was".to_owned(),
             Err(error) => format!("and the file could not be put back: {error}"),
         };
-        let message = format!("the resume damaged the session ({missing}); {what}");
-        let hint = format!("stop the agent; a copy is at {}", resumed.guard.copy().display());
+        let message =
+            format!("the resume damaged the session ({missing}); the agent was stopped, {what}");
+        let hint = format!("a copy is at {}", resumed.guard.copy().display());
         Err(refusal("resume_damaged", message, &hint))
     }
 

@@ -242,6 +242,7 @@ impl Start {
             listens: Listens::not_yet(),
             typed: self.shell.as_ref().map(|_| shell_line(&command)),
             resumed,
+            adopted: None,
         };
         Work::start(pane, begun, self.prompt).await
     }

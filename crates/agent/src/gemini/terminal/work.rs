@@ -2,6 +2,7 @@
 
 use super::super::hooks::Translator;
 use super::super::screen::{Reading, read};
+use super::adopted::Process;
 use super::again::Again;
 use super::files::Files;
 use super::fuse::{Fusion, Picture};
@@ -40,6 +41,8 @@ pub(super) struct Begun {
     pub(super) typed: Option<String>,
     /// The session that is gone on with.
     pub(super) resumed: Option<Resumed>,
+    /// The CLI's process, where the pane is somebody else's.
+    pub(super) adopted: Option<Process>,
 }
 
 pub(super) struct Work {
@@ -49,6 +52,7 @@ pub(super) struct Work {
     pub(super) files: Files,
     pub(super) listens: Listens,
     pub(super) resumed: Option<Resumed>,
+    pub(super) adopted: Option<Process>,
     hooks: Translator,
     watch: Watch,
     emulator: Emulator,
@@ -97,6 +101,7 @@ impl Work {
             files: begun.files,
             listens: begun.listens,
             resumed: begun.resumed,
+            adopted: begun.adopted,
             hooks: Translator::default(),
             watch,
             emulator: Emulator::new(captured.size),
@@ -117,7 +122,8 @@ impl Work {
         }
         let mut task = JoinSet::new();
         task.spawn(work.run(begun.typed, captured.told));
-        Ok(Live { events, orders: Orders { queue }, pane, _task: task })
+        let ours = begun.adopted.is_none();
+        Ok(Live { events, orders: Orders { queue }, pane, ours, _task: task })
     }
 
     async fn run(mut self, typed: Option<String>, told: Told) {
@@ -143,6 +149,7 @@ impl Work {
     async fn carry_out(&mut self, order: Kind) -> Result<(), Failure> {
         match order {
             Kind::Send { words, files, busy } => self.send(&words, &files, busy).await,
+            Kind::Ready(busy) => self.is_ready(busy).await,
             Kind::SendInDoubt(words) => self.send_in_doubt(&words).await,
             Kind::Answer { question, choice, reason } => {
                 self.answer(question.as_deref(), &choice, reason.as_deref()).await
@@ -220,12 +227,16 @@ impl Work {
     }
 
     async fn news(&mut self, news: News) {
-        if let Some(gone) = news.gone {
-            let why = match gone {
-                Gone::Pane => "the agent has ended",
-                Gone::Server => "the tmux server has gone",
-            };
-            return self.end(why).await;
+        match news.gone {
+            // tmux says so too when somebody who looked at the window has left, and their view of it went.
+            Some(Gone::Pane) if !self.is_there().await => {
+                return self.end("the agent has ended").await;
+            }
+            Some(Gone::Server) => return self.end("the tmux server has gone").await,
+            _ => {}
+        }
+        if self.has_left().await {
+            return;
         }
         self.listens.hear(&news.output);
         if news.lost || news.resized {
@@ -252,6 +263,20 @@ impl Work {
                 self.mark();
             }
         }
+    }
+
+    /// Whether an agent in somebody else's pane has ended: the pane has more to show then, and none of it is the agent's.
+    pub(super) async fn has_left(&mut self) -> bool {
+        let left = self.adopted.is_some_and(|process| !process.lives());
+        if left && !self.over {
+            self.end("the agent has ended").await;
+        }
+        left
+    }
+
+    /// Whether the pane is there.
+    async fn is_there(&self) -> bool {
+        Pane::find(self.pane.server(), self.pane.id()).await.is_ok()
     }
 
     fn mark(&mut self) {

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// Since this version a resume in the minute in which the session was made destroys it.
 const CLASHES: Version = Version::new(0, 39, 0);
 
+/// How a record begins in which the CLI says where it is.
+const CONTEXT: &str = "<session_context>";
+
 /// A session to go on with.
 #[derive(Debug, Clone)]
 pub struct Resume {
@@ -214,12 +217,15 @@ pub fn is_stub(path: &Path) -> bool {
 }
 
 /// What the messages of a file say and do, without what the CLI says in a person's name and without ids, which a stopped
-/// turn renews.
+/// turn renews. It also puts its own words and the first prompt into one record then, and a resume takes that for its own words
+/// alone and says them anew: the prompt itself stays in the file as it was first written.
 pub(super) fn messages(bytes: &[u8]) -> Vec<String> {
     let text = text(bytes);
     let transcript = Transcript::read(&text);
-    let spoken =
-        |message: &Message<'_>| !message.meta && message.role != Role::System && !is_empty(message);
+    let spoken = |message: &Message<'_>| {
+        let merged = message.role == Role::User && message.text().starts_with(CONTEXT);
+        !message.meta && message.role != Role::System && !merged && !is_empty(message)
+    };
     transcript.messages().filter(spoken).map(|message| fingerprint(&message)).collect()
 }
 

@@ -28,11 +28,19 @@ pub(super) async fn ended(show: &mut Show, from: usize) -> StopReason {
 
 /// All versions at once.
 pub(super) async fn everywhere(script: &str, act: impl AsyncFn(&mut Show, &Theatre)) {
+    everywhere_of(script, async |theatre| {
+        let mut show = theatre.play(theatre.start()).await;
+        act(&mut show, theatre).await;
+        show.stop().await;
+    })
+    .await;
+}
+
+/// All versions at once, with nothing started.
+pub(super) async fn everywhere_of(script: &str, act: impl AsyncFn(&Theatre)) {
     let runs = Cli::all().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, script).await;
-        let mut show = theatre.play(theatre.start()).await;
-        act(&mut show, &theatre).await;
-        show.stop().await;
+        act(&theatre).await;
         theatre.close().await;
     });
     futures::future::join_all(runs).await;

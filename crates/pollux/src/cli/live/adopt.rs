@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::daemon::hub::terminal::named;
 use crate::trouble::Trouble;
+use pollux_agent::gemini::terminal::Found;
 use pollux_agent::terminal::Socket;
 use std::process::ExitCode;
 
@@ -26,8 +27,10 @@ impl Adopt {
         let socket = Socket::named(&self.socket);
         if let Some(pane) = &self.pane {
             let known = known(config).await?;
-            if known.iter().any(|known| known.socket == socket && known.pane == *pane) {
-                let message = format!("the agent in {pane} has a name already");
+            let is = |known: &&Found| known.socket == socket && known.pane == *pane;
+            if let Some(known) = known.iter().find(is) {
+                let id = known.key.as_deref().unwrap_or_default();
+                let message = format!("the agent in {pane} is known already: {id}");
                 let trouble = Trouble::refused("adopted_already", message);
                 return Err(trouble.hint("`pollux ls` shows it").into());
             }

@@ -1,7 +1,7 @@
 //! `pollux answer`: what the agent waits for.
 
-use super::send::{come_to_rest, exit};
-use super::tell::{Format, Teller, question};
+use super::send::{come_to_rest, or_leave, rested, told};
+use super::tell::{Awaits, Format, Rest, Teller, question};
 use super::{daemon, done, find, join, order, trouble};
 use crate::cli::complete::ids;
 use crate::cli::session::answer::{self, Given};
@@ -10,8 +10,13 @@ use crate::config::Config;
 use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::screen::read;
+use pollux_agent::gemini::terminal::Live;
+use pollux_agent::model::{Event, EventKind, StopReason};
+use pollux_agent::session::{Done, Reply};
 use pollux_agent::terminal::{Emulator, Pane, Server};
 use std::process::ExitCode;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// Answer what an agent asks; without an answer, show the question and what can be answered
 #[derive(Debug, clap::Args)]
@@ -50,20 +55,55 @@ impl Answer {
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
         let mut early = Vec::new();
+        let is_explained = self.reason.is_some();
         let answered = orders.answer(self.question, choice, self.reason);
         order(&mut live, answered, |event| early.push(event)).await?;
-        done(self.tell.json)?;
         if !self.tell.wait {
+            done(self.tell.json)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
-        // What was asked before the answer was given is answered.
-        let given = early.iter().position(|event| {
-            matches!(event.kind, pollux_agent::model::EventKind::Answered { .. })
-        });
-        let early = early.get(given.unwrap_or(0)..).unwrap_or_default();
-        Ok(exit(come_to_rest(&mut live, early, &mut teller).await?))
+        let mut teller = Teller::waiting(self.output, self.tell.json);
+        let mut rest = told(&of_answer(early), &mut teller)?;
+        if is_explained && matches!(rest, Some(Rest::Done(StopReason::Cancelled) | Rest::Idle)) {
+            rest = begins(&mut live, rest, &mut teller).await?;
+        }
+        let rest = or_leave(&self.id, come_to_rest(&mut live, rest, &mut teller)).await?;
+        rested(rest, &Reply::Done(Done::Sent), &teller, self.tell.json)
     }
+}
+
+/// So long may the turn take to begin that a reason begins.
+const EXPLAINED: Duration = Duration::from_secs(10);
+
+/// The answer has ended the turn, and where its reason could not be said with it, that is the next prompt.
+async fn begins(
+    live: &mut Live,
+    ended: Option<Rest>,
+    teller: &mut Teller,
+) -> anyhow::Result<Option<Rest>> {
+    teller.awaits(Awaits::Turn);
+    let until = Instant::now() + EXPLAINED;
+    loop {
+        let Ok(event) = timeout_at(until, live.next()).await else { return Ok(ended) };
+        let Some(event) = event else { return Ok(Some(Rest::Exited)) };
+        let rest = teller.event(&event)?;
+        if rest.is_some() || matches!(event.kind, EventKind::TurnStarted { .. }) {
+            return Ok(rest);
+        }
+    }
+}
+
+/// What came of an answer, of all that happened until it was given: what was asked before is answered.
+fn of_answer(mut early: Vec<Event<'static>>) -> Vec<Event<'static>> {
+    let given = early.iter().position(|event| matches!(event.kind, EventKind::Answered { .. }));
+    let mut at = 0;
+    early.retain(|event| {
+        at += 1;
+        let before = given.is_some_and(|given| at <= given);
+        let moot = matches!(event.kind, EventKind::Asked(_) | EventKind::SessionChanged(_));
+        !(before && moot)
+    });
+    early
 }
 
 async fn show(id: &str, config: &Config) -> anyhow::Result<ExitCode> {

@@ -1,7 +1,7 @@
 //! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
-use super::send::{come_to_rest, exit, told};
-use super::tell::{Format, Teller};
+use super::send::{come_to_rest, or_leave, rested, told};
+use super::tell::{Awaits, Format, Teller};
 use super::{attach, only_in_terminals, order, tell, trouble};
 use crate::api::{Begin, Driver};
 use crate::cli::run::{self, prompt, resume};
@@ -12,7 +12,7 @@ use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all};
-use pollux_agent::model::{EventKind, Mode, SessionStatus};
+use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,6 +20,9 @@ use std::time::Duration;
 
 /// How many sessions of the daemon are looked through.
 const MOST: usize = 1000;
+
+/// So many rows above the screen are looked at for why an agent has ended.
+const LAST_WORDS: usize = 50;
 
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
@@ -97,8 +100,14 @@ impl New {
             config.gemini = Path::new(home).join(".gemini");
         }
         let mut live = self.start(&config).await?;
-        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
-        let key = ready(&mut live, &mut teller, self.output.is_some(), &config).await?;
+        let waits = self.tell.wait && self.prompt.is_some() && !self.attach;
+        let mut teller = Teller::waiting(self.output, waits && self.tell.json);
+        let called = name(&live, &config).await?;
+        let begun_at = ready(&mut live, &mut teller, self.output.is_some());
+        if or_leave(&called, begun_at).await?.is_none() {
+            return Ok(ExitCode::from(130));
+        }
+        let key = name(&live, &config).await?;
         let mut early = Vec::new();
         if self.resume.is_some() {
             // The next start of the CLI, whosever it is, must find nothing for which it would delete the session.
@@ -118,14 +127,30 @@ impl New {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        begun(&key, self.tell.json)?;
+        if !(waits && self.tell.json) {
+            begun(&key, self.tell.json)?;
+        }
         if self.attach {
             return attach::to(&super::find(&key, &config).await?);
         }
-        if self.tell.wait && self.prompt.is_some() {
-            return Ok(exit(come_to_rest(&mut live, &early, &mut teller).await?));
+        if waits {
+            return self.rests(&mut live, &early, &mut teller, &key).await;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Waits for the end of the turn that the first prompt begins.
+    async fn rests(
+        &self,
+        live: &mut Live,
+        early: &[Event<'static>],
+        teller: &mut Teller,
+        key: &str,
+    ) -> anyhow::Result<ExitCode> {
+        teller.awaits(Awaits::Turn);
+        let rest = told(early, teller)?;
+        let rest = or_leave(key, come_to_rest(live, rest, teller)).await?;
+        rested(rest, &serde_json::json!({ "id": key }), teller, self.tell.json)
     }
 
     async fn over_daemon(self, driver: Driver, config: &Config) -> anyhow::Result<ExitCode> {
@@ -216,13 +241,15 @@ async fn latest(client: &Client, cwd: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Waits until the agent is ready, and gives the session's id.
-async fn ready(
-    live: &mut Live,
-    teller: &mut Teller,
-    tell: bool,
-    config: &Config,
-) -> anyhow::Result<String> {
+/// The session's id, or what it is called until it has one.
+async fn name(live: &Live, config: &Config) -> anyhow::Result<String> {
+    let all = all(&config.tmux).await.map_err(trouble)?;
+    let found = all.into_iter().find(|found| found.pane == live.pane().id());
+    Ok(found.and_then(|found| found.key).unwrap_or_default())
+}
+
+/// Waits until the agent is ready.
+async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Result<()> {
     let mut asked = None;
     let begun = tokio::time::timeout(START, async {
         while let Some(event) = live.next().await {
@@ -254,25 +281,26 @@ async fn ready(
     if let Some(question) = asked.filter(|_| !tell) {
         tell::question(&question);
     }
-    let all = all(&config.tmux).await.map_err(trouble)?;
-    let found = all.into_iter().find(|found| found.pane == live.pane().id());
-    Ok(found.and_then(|found| found.key).unwrap_or_default())
+    Ok(())
 }
 
 /// The agent has ended before it began: its last words say why.
 async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
-    let captured = live.pane().capture().await;
-    let words = captured.map(|captured| {
-        let mut emulator = pollux_agent::terminal::Emulator::new(captured.size);
-        emulator.feed(captured.text.as_bytes());
-        let rows = emulator.screen().rows;
-        rows.into_iter().filter(|row| !row.is_empty()).collect::<Vec<_>>().join("\n")
-    });
+    // Most of it may have gone over the upper edge.
+    let mut words = live.pane().history(LAST_WORDS).await.unwrap_or_default();
+    words.extend(live.pane().rows().await.unwrap_or_default());
+    // The last row is tmux's own.
+    words.retain(|row| !row.trim().is_empty() && !row.starts_with("Pane is dead"));
     // What is dead needs no window.
     drop(live.pane().kill().await);
-    let words = words.unwrap_or_default();
     let message = "the agent has ended before it was ready".to_owned();
     let trouble = Trouble::failed("not_started", message);
-    let trouble = trouble.hint("`pollux capabilities` says what is missing");
-    anyhow::anyhow!("{}", crate::render::clean(&words)).context(trouble)
+    let trouble = trouble.hint(if words.iter().any(|row| row.contains("different ID")) {
+        "choose another id, or go on with that session: `pollux new --resume ID`"
+    } else if words.is_empty() {
+        "`pollux capabilities` says what is missing"
+    } else {
+        "these are the agent's own words"
+    });
+    anyhow::anyhow!("{}", crate::render::clean(&words.join("\n"))).context(trouble)
 }

@@ -1,6 +1,6 @@
 //! `pollux send`: words for an agent.
 
-use super::tell::{Format, Rest, Teller};
+use super::tell::{Awaits, Format, Rest, Teller};
 use super::{daemon, done, join, order};
 use crate::cli::complete::ids;
 use crate::cli::run::prompt;
@@ -10,8 +10,8 @@ use crate::report;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::{Busy, Live, Words};
-use pollux_agent::model::{Event, StopReason};
-use pollux_agent::session::Command;
+use pollux_agent::model::{Event, EventKind, StopReason};
+use pollux_agent::session::{Command, Done, Reply};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -80,30 +80,82 @@ impl Send {
         };
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
-        let is_prompt = matches!(words, Words::Prompt(_));
+        let awaits = if matches!(words, Words::Prompt(_)) { Awaits::Turn } else { Awaits::Command };
+        // What happens until then is of the turn before.
+        order(&mut live, orders.ready(busy), drop).await?;
         let mut early = Vec::new();
         let sent = orders.send(words, files, busy);
         order(&mut live, sent, |event| early.push(event)).await?;
-        done(self.tell.json)?;
-        if !self.tell.wait || !is_prompt {
+        if !self.tell.wait {
+            done(self.tell.json)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut teller = Teller::new(self.output.unwrap_or(Format::Text));
-        Ok(exit(come_to_rest(&mut live, &early, &mut teller).await?))
+        let mut teller = Teller::waiting(self.output, self.tell.json);
+        teller.awaits(awaits);
+        let rest = told(&early, &mut teller)?;
+        let rest = or_leave(&self.id, come_to_rest(&mut live, rest, &mut teller)).await?;
+        rested(rest, &Reply::Done(Done::Sent), &teller, self.tell.json)
     }
+}
+
+/// Waits, unless somebody presses Ctrl-C: the agent goes on, and they are told where it is.
+pub(in crate::cli) async fn or_leave<T>(
+    id: &str,
+    waiting: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<Option<T>> {
+    tokio::select! {
+        rest = waiting => rest.map(Some),
+        _ = tokio::signal::ctrl_c() => {
+            report::note(&format!("the agent goes on: `pollux attach {id}`, `pollux interrupt {id}`"));
+            Ok(None)
+        }
+    }
+}
+
+/// Says how the agent came to rest, after what was asked of it: with an exit code, and in one object for those who want that.
+pub(super) fn rested(
+    rest: Option<Rest>,
+    asked: &impl serde::Serialize,
+    teller: &Teller,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let Some(rest) = rest else { return Ok(ExitCode::from(130)) };
+    if json {
+        report::json(&with_answer(asked, rest, &teller.answer())?)?;
+    }
+    Ok(exit(rest))
+}
+
+/// What was asked, with what came of it.
+pub(in crate::cli) fn with_answer(
+    asked: &impl serde::Serialize,
+    rest: Rest,
+    answer: &str,
+) -> anyhow::Result<serde_json::Value> {
+    let mut told = serde_json::to_value(asked)?;
+    let (came, reason) = match rest {
+        Rest::Done(reason) => ("idle", Some(reason)),
+        Rest::Idle => ("idle", None),
+        Rest::Asked => ("question", None),
+        Rest::Exited => ("exit", None),
+    };
+    if let Some(told) = told.as_object_mut() {
+        told.insert("came".to_owned(), came.into());
+        told.insert("answer".to_owned(), answer.into());
+        told.extend(reason.map(|reason| ("stop_reason".to_owned(), serde_json::json!(reason))));
+    }
+    Ok(told)
 }
 
 /// So long is waited for the words of a turn whose end was seen on the screen before its session file had them.
 const LATE: Duration = Duration::from_secs(5);
 
-/// Tells what was heard while something else was waited for, and then what happens until the agent is done, asks something,
-/// or is gone.
+/// Tells what happens until the agent is done, asks something, or is gone, where it has not come to rest already.
 pub(super) async fn come_to_rest(
     live: &mut Live,
-    early: &[Event<'static>],
+    mut rest: Option<Rest>,
     teller: &mut Teller,
 ) -> anyhow::Result<Rest> {
-    let mut rest = told(early, teller)?;
     while rest.is_none() {
         rest = match live.next().await {
             Some(event) => teller.event(&event)?,
@@ -120,7 +172,14 @@ pub(super) async fn come_to_rest(
 pub(super) fn told(early: &[Event<'static>], teller: &mut Teller) -> anyhow::Result<Option<Rest>> {
     let mut rest = None;
     for event in early {
-        rest = teller.event(event)?.or(rest);
+        let began = matches!(event.kind, EventKind::TurnStarted { .. });
+        rest = match (teller.event(event)?, rest) {
+            // What ended before has not brought it to rest.
+            (None, _) if began => None,
+            // How the turn ended says more than that it is idle since.
+            (None | Some(Rest::Idle), Some(before)) => Some(before),
+            (now, _) => now,
+        };
     }
     Ok(rest)
 }
@@ -138,7 +197,7 @@ async fn hear_out(live: &mut Live, teller: &mut Teller) -> anyhow::Result<()> {
 /// What a program that waits wants to know.
 pub(in crate::cli) fn exit(rest: Rest) -> ExitCode {
     match rest {
-        Rest::Done(StopReason::EndTurn) => ExitCode::SUCCESS,
+        Rest::Done(StopReason::EndTurn) | Rest::Idle => ExitCode::SUCCESS,
         Rest::Done(StopReason::Cancelled) => ExitCode::from(130),
         Rest::Done(_) => ExitCode::from(2),
         Rest::Asked => {

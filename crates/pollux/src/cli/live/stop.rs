@@ -2,13 +2,19 @@
 
 use super::{daemon, done, find, order, trouble};
 use crate::cli::complete::ids;
-use crate::cli::session::change::{self, Tell};
+use crate::cli::session::change;
+use crate::client::{Client, Until, wait};
 use crate::config::Config;
+use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::session::Command;
 use pollux_agent::terminal::{Pane, Server};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// So long may an agent take to end.
+const ENDS: Duration = Duration::from_secs(30);
 
 /// End an agent; what was said stays
 #[derive(Debug, clap::Args)]
@@ -24,7 +30,7 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         if let Some(client) = daemon(&self.id, &[], config).await? {
-            return change::order(&client, &self.id, Command::Stop, Tell::now(self.json)).await;
+            return over_daemon(&client, &self.id, self.json).await;
         }
         let found = find(&self.id, config).await?;
         if found.dead {
@@ -47,8 +53,25 @@ impl Stop {
     }
 }
 
-/// Takes away the window of an agent, with what is left in it.
+/// Ends an agent of the daemon's. Done when it is gone, so that who stops the daemon next leaves nobody behind.
+async fn over_daemon(client: &Client, id: &str, json: bool) -> anyhow::Result<ExitCode> {
+    let session = client.session(id).await?.id;
+    let reply = client.command(&session, Command::Stop).await?;
+    let gone = wait(client, &session, &[Until::Exit]);
+    let Ok(gone) = tokio::time::timeout(ENDS, gone).await else {
+        let trouble = Trouble::failed("not_stopped", "the agent was told to end, and goes on");
+        return Err(trouble.hint(format!("look at it: `pollux screen {session}`")).into());
+    };
+    gone?;
+    change::told(&reply, json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes away the window of an agent, with what is left in it. One that is somebody else's stays.
 pub(in crate::cli) async fn remove(found: &Found) -> anyhow::Result<()> {
+    if found.adopted.is_some() {
+        return Ok(());
+    }
     let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
     let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
     pane.kill().await.map_err(trouble)

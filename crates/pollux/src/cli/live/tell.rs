@@ -4,7 +4,7 @@ use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
 use pollux_agent::model::{
-    Event, EventKind, Level, Part, Question, Role, SessionStatus, StopReason,
+    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, Source, StopReason,
 };
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,12 +19,17 @@ pub(in crate::cli) enum Format {
     /// A few lines for somebody who looks on
     #[value(skip)]
     Story,
+    /// Nothing: what was said is told at the end, in one object
+    #[value(skip)]
+    Kept,
 }
 
 /// How a turn came to its end, or to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Rest {
     Done(StopReason),
+    /// It waits for a prompt, and no turn has ended.
+    Idle,
     Asked,
     Exited,
 }
@@ -39,11 +44,52 @@ pub(in crate::cli) struct Teller {
     text: String,
     /// True where a message of the agent was told.
     heard: bool,
+    awaits: Awaits,
+    /// True where what the agent says is of the turn that is waited for.
+    speaks: bool,
+    /// What was said, in its order, for those who are told at the end.
+    kept: Vec<String>,
+}
+
+/// Of what the end is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Awaits {
+    /// Of whatever there is.
+    Rest,
+    /// Of a turn that has yet to begin: what comes before it is of another one.
+    Turn,
+    /// Of a command, which may begin a turn.
+    Command,
 }
 
 impl Teller {
     pub(in crate::cli) fn new(format: Format) -> Self {
-        Self { format, said: HashMap::new(), text: String::new(), heard: false }
+        Self {
+            format,
+            said: HashMap::new(),
+            text: String::new(),
+            heard: false,
+            awaits: Awaits::Rest,
+            speaks: true,
+            kept: Vec::new(),
+        }
+    }
+
+    /// For those who wait: in words, or in one object at the end.
+    pub(in crate::cli) fn waiting(output: Option<Format>, json: bool) -> Self {
+        let format = if json { Format::Kept } else { Format::Text };
+        Self::new(output.unwrap_or(format))
+    }
+
+    /// From now on this is waited for.
+    pub(in crate::cli) fn awaits(&mut self, what: Awaits) {
+        self.awaits = what;
+        self.speaks = what == Awaits::Rest;
+    }
+
+    /// All that was said.
+    pub(in crate::cli) fn answer(&self) -> String {
+        self.kept.join("\n")
     }
 
     /// True where a message of the agent was told.
@@ -53,8 +99,9 @@ impl Teller {
 
     /// Tells one event. Gives how the agent came to rest, where it did.
     pub(in crate::cli) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
+        let old = self.is_old(event);
         if let EventKind::MessageRecorded { message, .. } = &event.kind {
-            self.heard |= message.role == Role::Assistant;
+            self.heard |= message.role == Role::Assistant && !old;
         }
         match self.format {
             Format::Events => {
@@ -62,17 +109,55 @@ impl Teller {
                 report::line(&mut out, event)?;
                 out.flush()?;
             }
-            Format::Text => self.words(event)?,
+            Format::Text | Format::Kept if old => self.pass_over(event),
+            Format::Text | Format::Kept => self.words(event)?,
             Format::Story => self.story(event),
         }
-        Ok(match &event.kind {
-            EventKind::TurnEnded { stop_reason, .. } => Some(Rest::Done(*stop_reason)),
-            EventKind::Asked(_) => Some(Rest::Asked),
-            EventKind::SessionChanged(change) if change.status == Some(SessionStatus::Exited) => {
-                Some(Rest::Exited)
+        Ok(self.rest(event))
+    }
+
+    /// Whether an event is of another turn, or an old message that is told again.
+    fn is_old(&mut self, event: &Event<'_>) -> bool {
+        match &event.kind {
+            EventKind::TurnStarted { .. } => (self.awaits, self.speaks) = (Awaits::Rest, true),
+            EventKind::MessageRecorded { message, changed } => {
+                let first = !changed && !message.meta;
+                self.speaks |= message.role == Role::User && first;
+                // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
+                // its model. One that is only changed, and was not told here, was said before.
+                let again = event.source == Source::SessionFile && message.model.is_none();
+                let told = self.said.contains_key(message.id.to_str().as_ref());
+                return !self.speaks || again || (*changed && !told);
             }
+            _ => {}
+        }
+        matches!(event.kind, EventKind::TurnEnded { .. }) && !self.speaks
+    }
+
+    /// An old message is not news when it is told once more.
+    fn pass_over(&mut self, event: &Event<'_>) {
+        if let EventKind::MessageRecorded { message, .. } = &event.kind {
+            self.said.insert(message.id.to_string(), message.text());
+        }
+    }
+
+    /// How the agent came to rest by this, where it did.
+    fn rest(&self, event: &Event<'_>) -> Option<Rest> {
+        match &event.kind {
+            EventKind::TurnEnded { stop_reason, .. } if self.awaits == Awaits::Rest => {
+                Some(Rest::Done(*stop_reason))
+            }
+            EventKind::Asked(_) => Some(Rest::Asked),
+            EventKind::SessionChanged(change) => match change.status? {
+                SessionStatus::Exited => Some(Rest::Exited),
+                // The end of a turn is told before.
+                SessionStatus::Idle | SessionStatus::Error if self.awaits != Awaits::Turn => {
+                    Some(Rest::Idle)
+                }
+                _ => None,
+            },
             _ => None,
-        })
+        }
     }
 
     fn story(&mut self, event: &Event<'_>) {
@@ -110,10 +195,14 @@ impl Teller {
                 if text.trim().is_empty() || *told == text {
                     return Ok(());
                 }
+                told.clone_from(&text);
+                if self.format == Format::Kept {
+                    self.kept.push(text);
+                    return Ok(());
+                }
                 let mut out = report::out();
                 writeln!(out, "{}", clean(text.trim_end()))?;
                 out.flush()?;
-                *told = text;
             }
             EventKind::Asked(asked) => question(asked),
             EventKind::Notice { level: Level::Warning, text } => report::warn(&clean(text)),
@@ -127,11 +216,18 @@ impl Teller {
 /// A question, and what can be answered.
 pub(super) fn question(question: &Question<'_>) {
     report::note(&format!("? {}", clean(&question.text.to_str())));
-    if let Some(pollux_agent::model::Meaning::Command { command, .. }) = question.meaning.as_deref()
-    {
-        report::note(&format!("  $ {}", clean(command)));
+    match question.meaning.as_deref() {
+        Some(Meaning::Command { command, .. }) => report::note(&format!("  $ {}", clean(command))),
+        Some(Meaning::Mutation { path, diff, .. }) => {
+            report::note(&format!("  {}", clean(path)));
+            for line in diff.iter().flat_map(|diff| diff.lines()) {
+                report::note(&format!("  {}", clean(line)));
+            }
+        }
+        Some(Meaning::Card { title, .. }) => report::note(&format!("  {}", clean(title))),
+        _ => {}
     }
-    for option in &question.options {
-        report::note(&format!("  - {}", clean(&option.label.to_str())));
+    for (at, option) in question.options.iter().enumerate() {
+        report::note(&format!("  {}. {}", at + 1, clean(&option.label.to_str())));
     }
 }

@@ -105,7 +105,8 @@ fn as_text(asked: &Asked) -> String {
     }
     for (index, option) in asked.options.iter().enumerate() {
         let (label, id) = (clean(&option.label), clean(&option.id));
-        let _written = writeln!(text, "  {}. {label}  ({id})", index + 1);
+        let id = if id == label { String::new() } else { format!("  ({id})") };
+        let _written = writeln!(text, "  {}. {label}{id}", index + 1);
     }
     text
 }

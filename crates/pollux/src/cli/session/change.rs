@@ -1,6 +1,6 @@
 //! Orders for sessions of the daemon: new, send, interrupt, mode, model, stop; and the queue.
 
-use super::waiting;
+use super::waiting::{self, Own};
 use crate::api::Begin;
 use crate::cli::complete::ids;
 use crate::client::Client;
@@ -32,15 +32,17 @@ impl Tell {
 /// Begins a session, and waits for its first rest where that is wanted.
 pub(crate) async fn begin(client: &Client, begin: &Begin, tell: Tell) -> anyhow::Result<ExitCode> {
     let summary = client.begin(begin).await?;
-    if tell.json {
-        report::json(&summary)?;
-    } else {
+    if !tell.json {
         report::text(&format!("{}\n", summary.id))?;
     }
-    if !tell.wait {
-        return Ok(ExitCode::SUCCESS);
+    if tell.wait {
+        let own = Own { prompt: begin.prompt.as_deref(), explained: false };
+        return waiting::until_idle(client, &summary, own, tell.json.then_some(&summary)).await;
     }
-    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
+    if tell.json {
+        report::json(&summary)?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Gives a session a command, and waits for its next rest where that is wanted.
@@ -51,11 +53,21 @@ pub(crate) async fn order(
     tell: Tell,
 ) -> anyhow::Result<ExitCode> {
     let summary = client.session(session).await?;
-    told(&client.command(&summary.id, command).await?, tell.json)?;
+    let prompt = match &command {
+        Command::Prompt { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    let explained = matches!(&command, Command::Answer { reason: Some(_), .. });
+    let reply = client.command(&summary.id, command).await?;
     if !tell.wait {
+        told(&reply, tell.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    waiting::until_idle(client, &summary.id, summary.seq, tell.json).await
+    if !tell.json {
+        told(&reply, false)?;
+    }
+    let own = Own { prompt: prompt.as_deref(), explained };
+    waiting::until_idle(client, &summary, own, tell.json.then_some(&reply)).await
 }
 
 /// The prompts that wait: list them, change one, take one back, go on

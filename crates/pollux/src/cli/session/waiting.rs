@@ -1,8 +1,8 @@
 //! `pollux wait`.
 
-use crate::api::Events;
+use crate::api::{Events, Summary};
 use crate::cli::complete::ids;
-use crate::cli::live::send::exit;
+use crate::cli::live::send::{exit, or_leave, with_answer};
 use crate::cli::live::tell::Rest;
 use crate::client::{Client, Until, Waited, escaped, wait};
 use crate::config::Config;
@@ -11,10 +11,11 @@ use crate::report;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::model::{Event, EventKind, Failure, StopReason};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Wait until the agent is idle, asks, or is gone
 #[derive(Debug, clap::Args)]
@@ -84,32 +85,72 @@ fn code(until: Until) -> (&'static str, u8) {
     }
 }
 
-/// Waits until there is nothing more to do without a person, and prints what the agent said after an event, and what it asks.
+/// What was asked of the agent, by which what came of it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Own<'o> {
+    /// The prompt: what was said before its turn is the answer to another one.
+    pub prompt: Option<&'o str>,
+    /// An answer with a reason, which may be the next prompt.
+    pub explained: bool,
+}
+
+/// So long may the turn take to begin that a reason begins.
+const EXPLAINED: Duration = Duration::from_secs(10);
+/// How often it is looked for.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Waits until there is nothing more to do without a person, and prints what the agent said since, and what it asks: with
+/// `asked`, all in one object.
 pub(super) async fn until_idle(
+    client: &Client,
+    before: &Summary,
+    own: Own<'_>,
+    asked: Option<&impl Serialize>,
+) -> anyhow::Result<ExitCode> {
+    let waiting = at_rest(client, &before.id, before.seq, own);
+    let Some((until, since)) = or_leave(&before.id, waiting).await? else {
+        return Ok(ExitCode::from(130));
+    };
+    let rest = match (until, since.ended) {
+        // After a turn that failed or was stopped the agent is idle too.
+        (Until::Idle, Some(reason)) => Rest::Done(reason),
+        (Until::Idle, None) => Rest::Idle,
+        (Until::Question, _) => Rest::Asked,
+        (Until::Exit, _) => Rest::Exited,
+    };
+    if let Some(asked) = asked {
+        report::json(&with_answer(asked, rest, &since.text())?)?;
+    } else {
+        report::text(&since.text())?;
+        if until == Until::Question {
+            super::answer::note(&client.session(&before.id).await?)?;
+        }
+    }
+    if let (Rest::Done(_), Some(failure)) = (rest, &since.failure) {
+        report::failure(failure);
+    }
+    Ok(if until == Until::Idle { exit(rest) } else { ExitCode::from(code(until).1) })
+}
+
+/// Waits for a rest, and gives what happened until then.
+async fn at_rest(
     client: &Client,
     session: &str,
     after: u64,
-    json: bool,
-) -> anyhow::Result<ExitCode> {
-    let Waited::Came(until) = wait(client, session, ANY).await? else {
-        return Err(client.gone().into());
-    };
-    let since = since(client, session, after).await?;
-    if !json {
-        report::text(&since.text())?;
-        if until == Until::Question {
-            super::answer::note(&client.session(session).await?)?;
+    own: Own<'_>,
+) -> anyhow::Result<(Until, Since)> {
+    let late = Instant::now() + EXPLAINED;
+    loop {
+        let Waited::Came(until) = wait(client, session, ANY).await? else {
+            return Err(client.gone().into());
+        };
+        let since = since(client, session, after, own.prompt).await?;
+        let stopped = until == Until::Idle && since.ended == Some(StopReason::Cancelled);
+        // An answer that has ended the turn: its reason is the next prompt, which is on its way.
+        if !(own.explained && stopped && Instant::now() < late) {
+            return Ok((until, since));
         }
-    }
-    match since.ended.filter(|_| until == Until::Idle) {
-        // After a turn that failed or was stopped the agent is idle too.
-        Some(reason) => {
-            if let Some(failure) = &since.failure {
-                report::failure(failure);
-            }
-            Ok(exit(Rest::Done(reason)))
-        }
-        None => Ok(ExitCode::from(code(until).1)),
+        tokio::time::sleep(LOOK).await;
     }
 }
 
@@ -123,6 +164,11 @@ struct Told<'e> {
     changed: bool,
     #[serde(default)]
     stop_reason: Option<StopReason>,
+    #[serde(default)]
+    prompt: Option<String>,
+    /// The session's file, where nothing else is said.
+    #[serde(default)]
+    source: Option<&'e str>,
 }
 
 #[derive(Deserialize)]
@@ -130,6 +176,17 @@ struct Message {
     id: String,
     role: String,
     content: Value,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    restored: Vec<String>,
+}
+
+impl Message {
+    /// Whether the agent's file has it for the second time: then it names no model, unless that was found in the first.
+    fn is_again(&self) -> bool {
+        self.model.is_none() || self.restored.iter().any(|field| field == "model")
+    }
 }
 
 /// What happened after an event.
@@ -140,10 +197,17 @@ struct Since {
     /// How the last turn ended.
     ended: Option<StopReason>,
     failure: Option<Box<Failure>>,
+    /// The prompt whose turn it is about.
+    own: Option<String>,
 }
 
-async fn since(client: &Client, session: &str, mut after: u64) -> anyhow::Result<Since> {
-    let mut since = Since::default();
+async fn since(
+    client: &Client,
+    session: &str,
+    mut after: u64,
+    own: Option<&str>,
+) -> anyhow::Result<Since> {
+    let mut since = Since { own: own.map(bare), ..Since::default() };
     loop {
         let path = format!("/api/v1/sessions/{}/events?after={after}&limit=500", escaped(session));
         let page: Events = client.get(&path).await?;
@@ -163,11 +227,22 @@ async fn since(client: &Client, session: &str, mut after: u64) -> anyhow::Result
 
 impl Since {
     fn event(&mut self, json: &str) {
-        match serde_json::from_str(json) {
-            Ok(Told { kind: "message_recorded", message: Some(message), changed, .. }) => {
-                self.recorded(message, changed);
+        let Ok(told) = serde_json::from_str::<Told<'_>>(json) else { return };
+        match told {
+            Told { kind: "message_recorded", message: Some(message), changed, source, .. } => {
+                // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
+                // its model.
+                let again =
+                    source.is_none_or(|source| source == "session_file") && message.is_again();
+                self.recorded(message, changed || again);
             }
-            Ok(Told { kind: "turn_ended", stop_reason: Some(reason), .. }) => {
+            Told { kind: "turn_started", prompt, .. } => {
+                if self.own.is_some() && prompt.as_deref().map(bare) == self.own {
+                    self.said.clear();
+                }
+                (self.ended, self.failure) = (None, None);
+            }
+            Told { kind: "turn_ended", stop_reason: Some(reason), .. } => {
                 self.ended = Some(reason);
                 self.failure = failure(json);
             }
@@ -190,6 +265,11 @@ impl Since {
         let lines: Vec<String> = lines.filter(|text| !text.is_empty()).collect();
         if lines.is_empty() { String::new() } else { format!("{}\n", lines.join("\n")) }
     }
+}
+
+/// A prompt for comparing: the agent may have other blanks in it, and what makes it no command.
+fn bare(prompt: &str) -> String {
+    prompt.chars().filter(|c| !c.is_whitespace() && *c != '\u{2060}').collect()
 }
 
 /// Why a turn failed, if it did.

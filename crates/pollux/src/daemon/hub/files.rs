@@ -98,7 +98,9 @@ impl Hub {
             }
         }
         // All at once: whoever looks is told of many as one list.
-        new.iter().for_each(|feed| feed.is_there());
+        for feed in new {
+            feed.is_there();
+        }
         passed_over
     }
 

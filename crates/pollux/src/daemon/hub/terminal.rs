@@ -83,9 +83,9 @@ impl Tmux {
 
 /// The agent that is meant, with a name. Without a pane it is the only one that has none yet.
 pub async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::Result<Found> {
-    let known = all(socket).await.map_err(trouble)?;
-    if let Some(found) = known.into_iter().find(|found| Some(found.pane.as_str()) == pane) {
-        return Ok(found);
+    let mut known = all(socket).await.map_err(trouble)?;
+    if let Some(at) = known.iter().position(|found| Some(found.pane.as_str()) == pane) {
+        return Ok(known.swap_remove(at));
     }
     let mut nameless = adoptable(socket).await.map_err(trouble)?;
     nameless.retain(|found| pane.is_none_or(|pane| found.pane == pane));
@@ -97,13 +97,32 @@ pub async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::
         return Err(Trouble::refused("several_agents", message).hint(hint).into());
     }
     let Some(mut found) = nameless.pop() else {
-        let hint = "run `gemini` in a pane of tmux, or `pollux new`";
-        return Err(Trouble::refused("no_agent", "no agent was found in your tmux")
-            .hint(hint)
-            .into());
+        return Err(nobody(socket, pane, &known).into());
     };
     found.adopt(home).await.map_err(trouble)?;
     Ok(found)
+}
+
+/// Nobody is there who has no name yet.
+fn nobody(socket: &Socket, pane: Option<&str>, known: &[Found]) -> Trouble {
+    let server = match socket {
+        Socket::Users => "your tmux".to_owned(),
+        other => format!("the tmux server `{other}`"),
+    };
+    if let Some(pane) = pane {
+        let message = format!("no agent runs in the pane {pane} of {server}");
+        return Trouble::refused("no_agent", message).hint("`tmux list-panes -a` lists the panes");
+    }
+    if !known.is_empty() {
+        let named = |found: &Found| {
+            format!("{} ({})", found.key.as_deref().unwrap_or_default(), found.pane)
+        };
+        let names: Vec<String> = known.iter().map(named).collect();
+        let message = format!("all agents in {server} are known already: {}", names.join(", "));
+        return Trouble::refused("adopted_already", message).hint("`pollux ls` shows them");
+    }
+    let hint = "run `gemini` in a pane of tmux, or `pollux new`";
+    Trouble::refused("no_agent", format!("no agent was found in {server}")).hint(hint)
 }
 
 /// What went wrong with tmux, as an error.
@@ -132,7 +151,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     // Names of questions are given anew in each life of ours: an answer to one of before must fit none of now.
     let life: String = uuid::Uuid::new_v4().simple().to_string().chars().take(6).collect();
     let pane = live.pane().clone();
-    let ours = *pane.server().socket() == gemini.tmux.socket;
+    let ours = live.is_ours();
     let hand = Hand::on(pane.clone());
     let steers = Steers { orders: live.orders(), pane, hand, ours, life: life.clone() };
     let events = Box::new(Hears { live, life, lent, window, settled: None });
