@@ -248,7 +248,9 @@ impl Status {
         let mut out = report::out();
         table.write(&mut out, report::width())?;
         out.flush()?;
-        problems.iter().for_each(|problem| report::note(problem));
+        for problem in &problems {
+            report::note(problem);
+        }
         Ok(())
     }
 }

@@ -63,7 +63,9 @@ impl Launch {
             report::json(&object)?;
         } else {
             report::text(&format!("{}\n", summary.id))?;
-            name.iter().for_each(|name| report::note(&format!("it is {name} to its team")));
+            if let Some(name) = name {
+                report::note(&format!("it is {name} to its team"));
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -51,14 +51,7 @@ impl Tree {
             }
             let is = serde_json::to_string(&members)?;
             if is != before {
-                if self.json {
-                    report::json(&members)?;
-                } else {
-                    if self.watch && report::width().is_some() {
-                        report::text(CLEAR)?;
-                    }
-                    table(&members)?;
-                }
+                self.tell(&members)?;
                 before = is;
             }
             if !self.watch {
@@ -66,6 +59,18 @@ impl Tree {
             }
             tokio::time::sleep(LOOK).await;
         }
+    }
+}
+
+impl Tree {
+    fn tell(&self, members: &[Member]) -> anyhow::Result<()> {
+        if self.json {
+            return report::json(&members);
+        }
+        if self.watch && report::width().is_some() {
+            report::text(CLEAR)?;
+        }
+        table(members)
     }
 }
 
