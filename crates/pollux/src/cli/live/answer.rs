@@ -73,7 +73,7 @@ impl Answer {
 }
 
 /// So long may the turn take to begin that a reason begins.
-const EXPLAINED: Duration = Duration::from_secs(10);
+pub(in crate::cli) const EXPLAINED: Duration = Duration::from_secs(10);
 
 /// The answer has ended the turn, and where its reason could not be said with it, that is the next prompt.
 async fn begins(

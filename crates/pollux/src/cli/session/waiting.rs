@@ -2,6 +2,7 @@
 
 use crate::api::{Events, Summary};
 use crate::cli::complete::ids;
+use crate::cli::live::answer::EXPLAINED;
 use crate::cli::live::send::{exit, or_leave, with_answer};
 use crate::cli::live::tell::Rest;
 use crate::client::{Client, Until, Waited, escaped, wait};
@@ -94,8 +95,6 @@ pub(super) struct Own<'o> {
     pub explained: bool,
 }
 
-/// So long may the turn take to begin that a reason begins.
-const EXPLAINED: Duration = Duration::from_secs(10);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(200);
 
