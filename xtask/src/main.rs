@@ -12,6 +12,7 @@ mod matrix;
 mod measure;
 mod package;
 mod record;
+mod release;
 mod shell;
 mod soak;
 mod test;

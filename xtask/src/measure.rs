@@ -23,22 +23,36 @@ pub(crate) struct Cost {
     pub(crate) memory: f64,
 }
 
-/// The cheapest of some runs of a command, its output thrown away: noise only ever adds.
-pub(crate) fn best(runs: usize, command: &[String], env: &[(&str, &str)]) -> anyhow::Result<Cost> {
-    let costs = (0..runs).map(|_| once(command, env)).collect::<anyhow::Result<Vec<_>>>()?;
-    let least = |pick: fn(&Cost) -> f64| costs.iter().map(pick).fold(f64::INFINITY, f64::min);
-    Ok(Cost {
-        cpu: least(|cost| cost.cpu),
-        wall: least(|cost| cost.wall),
-        memory: least(|cost| cost.memory),
-    })
+/// A command and the variables that it is given.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub(crate) words: Vec<String>,
+    pub(crate) env: Vec<(&'static str, String)>,
 }
 
-fn once(command: &[String], env: &[(&str, &str)]) -> anyhow::Result<Cost> {
+/// The cheapest of some runs of each command, their output thrown away: noise only ever adds. They run in turns, because
+/// the machine may be twice as fast a second later.
+pub(crate) fn best<const N: usize>(
+    runs: usize,
+    commands: [&Measured; N],
+) -> anyhow::Result<[Cost; N]> {
+    let mut least = [Cost { cpu: f64::INFINITY, wall: f64::INFINITY, memory: f64::INFINITY }; N];
+    for _ in 0..runs {
+        for (least, command) in least.iter_mut().zip(commands) {
+            let cost = once(command)?;
+            least.cpu = least.cpu.min(cost.cpu);
+            least.wall = least.wall.min(cost.wall);
+            least.memory = least.memory.min(cost.memory);
+        }
+    }
+    Ok(least)
+}
+
+fn once(Measured { words: command, env }: &Measured) -> anyhow::Result<Cost> {
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
         .args(command)
-        .envs(env.iter().copied())
+        .envs(env.iter().map(|(name, value)| (name, value)))
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("could not measure {command:?}"))?;

@@ -1,5 +1,6 @@
 //! The web app's own checks and tests, in a copy under the target directory: nothing is written into the sources.
 
+use crate::release;
 use crate::shell::{self, present, say, target};
 use anyhow::Context;
 use pollux_e2e::{Cli, PINNED, in_ci};
@@ -96,7 +97,7 @@ fn picture(copy: &Path) -> anyhow::Result<()> {
 fn speed(copy: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(browser()?, "chromium was not found\n\nhint: install Debian's `chromium`");
     Cli::install(NEWEST)?;
-    shell::run("cargo build --locked --release -p pollux")?;
+    release::program()?;
     npm(copy, "run build")?;
     npm_with(copy, "run speed", "release/pollux")
 }

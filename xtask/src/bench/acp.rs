@@ -2,15 +2,14 @@
 //! updates it translates in a second; and what it keeps of a long turn.
 
 use super::table::Figures;
+use crate::release;
 use crate::shell;
 use anyhow::Context;
 use serde_json::Value;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    let told = shell::capture_with(
-        "cargo run --quiet --release --package pollux-agent --example acp_speed",
-        &[],
-    )?;
+    let example = release::example("acp_speed")?;
+    let told = shell::capture_words(&[example.display().to_string()], &[])?;
     let line = told.lines().find(|line| line.starts_with('{')).with_context(|| told.clone())?;
     let told: Value = serde_json::from_str(line)?;
     let number = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);

@@ -2,14 +2,13 @@
 
 use super::cao;
 use super::table::Figures;
+use crate::release;
 use crate::shell;
 use anyhow::Context;
 use serde_json::Value;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    shell::run("cargo build --release --locked --package pollux --bins --example daemon")?;
-    let release = shell::target().join("release");
-    let (example, program) = (release.join("examples/daemon"), release.join("pollux"));
+    let (example, program) = (release::example("daemon")?, release::program()?);
     let line = shell::words_and("", &[example.display(), program.display()]);
     let printed = shell::capture_words(&line, &[("POLLUX_LOG", "off")])?;
     let json = printed.lines().find(|line| line.starts_with('{'));

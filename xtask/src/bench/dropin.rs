@@ -2,6 +2,7 @@
 //! words beside the bare `gemini --acp` on the same rehearsal.
 
 use super::table::Figures;
+use crate::release;
 use crate::shell::{self, Serving, say, target};
 use anyhow::{Context, ensure};
 use pollux_e2e::{Cli, PINNED};
@@ -19,8 +20,6 @@ const ROUNDS: usize = 10;
 const TIMED: usize = 2000;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    shell::run("cargo build --quiet --release --package pollux")?;
-    shell::run("cargo build --quiet --release --package pollux-agent --example acp_speed")?;
     let work = target().join("bench/dropin");
     fs::create_dir_all(&work)?;
     let mut figures = Figures::default();
@@ -103,8 +102,8 @@ impl Running {
 
 /// What lies between an agent's write and a reader behind us, more than with nobody between.
 fn lines(figures: &mut Figures, work: &Path) -> anyhow::Result<()> {
-    let agent = target().join("release/examples/acp_speed").display().to_string();
-    let pollux = target().join("release/pollux").display().to_string();
+    let agent = release::example("acp_speed")?.display().to_string();
+    let pollux = release::program()?.display().to_string();
     let own = |args: &[&str]| -> Vec<String> {
         std::iter::once(pollux.clone()).chain(args.iter().map(|arg| (*arg).to_owned())).collect()
     };
@@ -162,7 +161,7 @@ fn lag(mut running: Running, sign: &str, before: &str) -> anyhow::Result<f64> {
 fn starts(figures: &mut Figures, work: &Path) -> anyhow::Result<()> {
     let newest = PINNED.last().context("there is a version")?;
     let gemini = Cli::install(newest)?.program().display().to_string();
-    let pollux = target().join("release/pollux");
+    let pollux = release::program()?;
     let script = shell::root().join("scripts/greeting.toml").display().to_string();
     let mut server = Serving::start(&pollux, &["rehearse", "--json", &script])?;
     let object = server.first_object()?;

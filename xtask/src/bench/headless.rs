@@ -2,6 +2,7 @@
 //! `serde_json` merely parsing it.
 
 use super::table::Figures;
+use crate::release;
 use crate::shell::{self, Serving, say, target};
 use anyhow::{Context, ensure};
 use pollux_e2e::{Cli, PINNED};
@@ -17,7 +18,6 @@ const ROUNDS: usize = 40;
 const SIZE: usize = 200 << 20;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    shell::run("cargo build --quiet --release --package pollux")?;
     let mut figures = Figures::default();
     overhead(&mut figures)?;
     translation(&mut figures)?;
@@ -30,7 +30,7 @@ type Times = (f64, f64);
 fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
     let newest = PINNED.last().context("there is a version")?;
     let gemini = Cli::install(newest)?.program().display().to_string();
-    let pollux = target().join("release/pollux");
+    let pollux = release::program()?;
     let script = shell::root().join("scripts/greeting.toml").display().to_string();
     let mut server = Serving::start(&pollux, &["rehearse", "--json", &script])?;
     let object = server.first_object()?;
@@ -107,8 +107,9 @@ fn milliseconds(time: Duration) -> f64 {
 fn translation(figures: &mut Figures) -> anyhow::Result<()> {
     let file = target().join("bench/stream.jsonl");
     make(&file)?;
-    let line = "cargo run --quiet --release --package pollux-agent --example speed --";
-    let told = shell::capture_words(&shell::words_and(line, &[file.display()]), &[])?;
+    let example = release::example("speed")?;
+    let told =
+        shell::capture_words(&shell::words_and("", &[example.display(), file.display()]), &[])?;
     let told: Value = serde_json::from_str(told.trim()).with_context(|| told.clone())?;
     let number = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
     let size = number("bytes") / 1e6;

@@ -4,7 +4,8 @@
 
 use super::table::Figures;
 use crate::package;
-use crate::shell::{self, target};
+use crate::release;
+use crate::shell::target;
 use anyhow::Context;
 use std::fs;
 use std::io::{Read, Write};
@@ -36,10 +37,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     // As it is given to others, which is without any library of the machine, and as cargo makes it.
     let given = work.join("pollux");
     fs::copy(package::build(None)?, &given)?;
-    shell::run("cargo build --quiet --release --package pollux")?;
     let mut figures = Figures::default();
     hook(&mut figures, &work, &given, "packaged")?;
-    hook(&mut figures, &work, &target().join("release/pollux"), "built by cargo")?;
+    hook(&mut figures, &work, &release::program()?, "built by cargo")?;
     figures.finish()
 }
 

@@ -4,6 +4,7 @@
 //! in the same run shows what loopback itself costs.
 
 use super::table::Figures;
+use crate::release;
 use crate::shell::{self, Serving};
 use anyhow::{Context, ensure};
 use std::fs;
@@ -21,12 +22,11 @@ const STREAMS: usize = 100;
 const CHUNKS_EACH: usize = 1000;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    shell::run("cargo build --release --locked --package pollux")?;
     let directory = shell::target().join("bench");
     fs::create_dir_all(&directory)?;
     let script = directory.join("rehearsal.toml");
     fs::write(&script, script_text())?;
-    let pollux = shell::target().join("release/pollux");
+    let pollux = release::program()?;
     let mut server =
         Serving::start(&pollux, &["rehearse", "--json", &script.display().to_string()])?;
     let env: serde_json::Value = server.first_object()?;

@@ -4,14 +4,13 @@
 
 use super::cao;
 use super::table::Figures;
+use crate::release;
 use crate::shell;
 use anyhow::Context;
 use serde_json::Value;
 
 pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
-    shell::run("cargo build --release --locked --package pollux --bins --example teams")?;
-    let release = shell::target().join("release");
-    let (example, program) = (release.join("examples/teams"), release.join("pollux"));
+    let (example, program) = (release::example("teams")?, release::program()?);
     let line = [example.display().to_string(), program.display().to_string(), workers.to_string()];
     let printed = shell::capture_words(&line, &[("POLLUX_LOG", "off")])?;
     let json = printed.lines().find(|line| line.starts_with('{'));

@@ -4,6 +4,7 @@
 //! this CLI through tmux, as they were measured on a machine of the same size.
 
 use super::table::Figures;
+use crate::release;
 use crate::shell;
 use anyhow::{Context, anyhow, ensure};
 use pollux_agent::gemini::cli::{Cli as Agent, Version};
@@ -33,7 +34,11 @@ const TITLES: &str = "printf '────────────────�
 
 pub(crate) fn run() -> anyhow::Result<()> {
     if cfg!(debug_assertions) {
-        return shell::run("cargo run --release --locked --package xtask -- bench terminal");
+        let xtask = release::program()?.with_file_name("xtask");
+        return shell::run_words(
+            &shell::words_and(&xtask.display().to_string(), &["bench", "terminal"]),
+            &[],
+        );
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(measure())
@@ -277,8 +282,9 @@ async fn bare_start(host: &Host, stage: &Stage) -> anyhow::Result<Duration> {
 /// How fast bytes of a real session are drawn.
 fn emulator(figures: &mut Figures) -> anyhow::Result<()> {
     let recording = shell::root().join("recordings/0.61.0/tui/approval-stream.100x30.raw");
-    let line = "cargo run --quiet --release --package pollux-agent --example emulator";
-    let printed = shell::capture_words(&shell::words_and(line, &[recording.display()]), &[])?;
+    let example = release::example("emulator")?;
+    let line = shell::words_and("", &[example.display(), recording.display()]);
+    let printed = shell::capture_words(&line, &[])?;
     let told: Value = serde_json::from_str(&printed)?;
     let speed = told["megabytes_per_second"].as_f64().context("it tells a speed")?;
     figures.at_least("bytes of a real session, drawn", speed, 50.0, " MB/s");

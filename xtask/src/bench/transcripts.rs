@@ -2,7 +2,8 @@
 
 use super::data::{Session, Text};
 use super::table::Figures;
-use crate::measure::{Cost, best};
+use crate::measure::{Measured, best};
+use crate::release;
 use crate::shell::{self, present, say, target};
 use anyhow::ensure;
 use pollux_agent::gemini::transcript::follow::Follow;
@@ -13,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// How often each thing is measured; the cheapest run counts.
-const RUNS: usize = 5;
+const RUNS: usize = 7;
+/// The same for what takes a few milliseconds.
+const AGAIN: usize = 25;
 /// Counts the tokens of Gemini CLI's sessions too; it is written in Rust.
 const CCUSAGE: &str = "20.0.24";
 /// How many messages are added to a session that is followed.
@@ -29,7 +32,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         present("node"),
         "this compares with Node, and there is no `node` here\n\nhint: install Node 20 or newer"
     );
-    shell::run("cargo build --quiet --release --package pollux")?;
+    release::program()?;
     let data = target().join("bench/transcripts");
     make(&data)?;
     let mut figures = Figures::default();
@@ -96,23 +99,23 @@ fn make(data: &Path) -> anyhow::Result<()> {
     Ok(fs::write(done, "")?)
 }
 
-fn node(chats: &Path) -> anyhow::Result<Cost> {
-    best(RUNS, &["node".into(), "-e".into(), NODE.into(), chats.display().to_string()], &[])
+fn node(chats: &Path) -> Measured {
+    let words = ["node", "-e", NODE, &chats.display().to_string()].map(str::to_owned);
+    Measured { words: words.into(), env: Vec::new() }
 }
 
-fn ccusage(home: &Path) -> anyhow::Result<Cost> {
+fn ccusage(home: &Path) -> anyhow::Result<Measured> {
     let place = package("ccusage", "ccusage", CCUSAGE)?.join("node_modules/.bin/ccusage");
-    let words = ["gemini", "daily", "--json", "--offline"].map(str::to_owned);
-    let command: Vec<String> = std::iter::once(place.display().to_string()).chain(words).collect();
-    best(RUNS, &command, &[("HOME", &home.display().to_string())])
+    let words =
+        shell::words_and(&place.display().to_string(), &["gemini", "daily", "--json", "--offline"]);
+    Ok(Measured { words, env: vec![("HOME", home.display().to_string())] })
 }
 
-fn pollux(arguments: &str, home: &Path, cache: &Path) -> anyhow::Result<Cost> {
+fn pollux(arguments: &str, home: &Path, cache: &Path) -> Measured {
     let program = target().join("release/pollux").display().to_string();
-    let command: Vec<String> =
-        std::iter::once(program).chain(arguments.split(' ').map(Into::into)).collect();
+    let words = shell::words_and(&program, &shell::words(arguments));
     let (home, cache) = (home.display().to_string(), cache.display().to_string());
-    best(RUNS, &command, &[("GEMINI_CLI_HOME", &home), ("XDG_CACHE_HOME", &cache)])
+    Measured { words, env: vec![("GEMINI_CLI_HOME", home), ("XDG_CACHE_HOME", cache)] }
 }
 
 /// One session of 50 MB.
@@ -120,16 +123,17 @@ fn large(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
     let (home, chats) = (set.home(data, "large"), set.chats(data, "large"));
     let file = fs::read_dir(&chats)?.next().ok_or_else(|| anyhow::anyhow!("no data"))??.path();
     let size = megabytes(fs::metadata(&file)?.len());
-    let node = node(&chats)?;
     let cold = fresh(data)?;
-    let show = pollux(&format!("sessions show {} --format json", file.display()), &home, &cold)?;
+    let show = pollux(&format!("sessions show {} --format json", file.display()), &home, &cold);
+    let [node, show] = best(RUNS, [&node(&chats), &show])?;
     let what = |what: &str| format!("{size:.0} MB .{} of {}: {what}", set.format, set.text.name());
     figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
     figures.at_most(&what("load, normalise, print as JSON"), show.cpu / node.cpu, 0.6, "x");
     figures.at_most(&what("peak memory of show, by the file's size"), show.memory / size, 1.6, "x");
-    let list = pollux("sessions list --json", &home, Path::new("/dev/null"))?;
+    let never = Path::new("/dev/null");
+    let list = pollux("sessions list --json", &home, never);
+    let [list, stats] = best(RUNS, [&list, &pollux("sessions stats --json", &home, never)])?;
     figures.at_most(&what("peak memory of list"), list.memory, 24.0, " MB");
-    let stats = pollux("sessions stats --json", &home, Path::new("/dev/null"))?;
     figures.at_most(&what("peak memory of stats"), stats.memory, 24.0, " MB");
     Ok(())
 }
@@ -137,18 +141,18 @@ fn large(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
 /// 2,000 sessions of ten messages.
 fn many(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
     let (home, chats) = (set.home(data, "many"), set.chats(data, "many"));
-    let node = node(&chats)?;
     // A cache that cannot be written is a cold start each time.
-    let cold = pollux("sessions list --json", &home, Path::new("/dev/null"))?;
+    let never = Path::new("/dev/null");
+    let list = |cache: &Path| pollux("sessions list --json", &home, cache);
+    let [node, cold] = best(RUNS, [&node(&chats), &list(never)])?;
     let cache = fresh(data)?;
-    pollux("sessions list --json", &home, &cache)?;
-    let warm = pollux("sessions list --json", &home, &cache)?;
+    let [warm] = best(AGAIN, [&list(&cache)])?;
     let what = |what: &str| format!("2,000 .{} of {}: {what}", set.format, set.text.name());
     figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
     figures.at_most(&what("list, cold"), cold.cpu / node.cpu, 0.4, "x");
     figures.at_most(&what("list again, with the index"), warm.wall, 20.0, " ms");
-    let stats = pollux("sessions stats --json", &home, Path::new("/dev/null"))?;
-    let counted = ccusage(&home)?;
+    let stats = pollux("sessions stats --json", &home, never);
+    let [stats, counted] = best(RUNS, [&stats, &ccusage(&home)?])?;
     figures.tell(&what("ccusage, tokens by day"), &format!("{:.0} ms CPU", counted.cpu));
     figures.tell(&what("stats, cold, by ccusage"), &format!("{:.2}x", stats.cpu / counted.cpu));
     Ok(())
@@ -157,43 +161,67 @@ fn many(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
 /// What one more message costs those who follow a session of 50 MB, beside one of 50 KB.
 fn following(data: &Path, figures: &mut Figures) -> anyhow::Result<()> {
     let prose = Text::Source.prose()?;
-    let mut costs = Vec::new();
-    for messages in [4_400, 6] {
-        let session = Session { number: 0, messages, weight: 3_400, prose: &prose };
-        let path = data.join("followed.jsonl");
-        session.write_jsonl(&path)?;
-        let mut follow = Follow::new(&path);
-        follow.skip_existing();
-        costs.push(per_message(&mut follow, session)?);
-        if messages > 6 {
-            let followed = format!("sessions follow {} --skip-existing --for 1", path.display());
-            let cost = pollux(&followed, data, &fresh(data)?)?;
-            figures.at_most("50 MB .jsonl: peak memory of follow", cost.memory, 24.0, " MB");
-        }
-        fs::remove_file(&path)?;
+    let mut large = Followed::new(
+        data,
+        "large",
+        Session { number: 0, messages: 4_400, weight: 3_400, prose: &prose },
+    )?;
+    let mut small = Followed::new(
+        data,
+        "small",
+        Session { number: 0, messages: 6, weight: 3_400, prose: &prose },
+    )?;
+    let words =
+        format!("sessions follow {} --skip-existing --for 1", large.follow.path().display());
+    let [followed] = best(RUNS, [&pollux(&words, data, &fresh(data)?)])?;
+    figures.at_most("50 MB .jsonl: peak memory of follow", followed.memory, 24.0, " MB");
+    // In turns, so that both meet the same machine.
+    for at in 0..MORE {
+        large.more(at)?;
+        small.more(at)?;
     }
-    let [large, small] = costs.as_slice() else { return Ok(()) };
+    let (large, small) = (large.end()?, small.end()?);
     figures.tell("50 KB .jsonl: one more message, followed", &format!("{:.0} µs", small * 1e6));
     figures.at_most("50 MB .jsonl: one more message, by that of 50 KB", large / small, 1.25, "x");
     Ok(())
 }
 
-/// The median of the time from a message on disk to its event, in seconds.
-fn per_message(follow: &mut Follow, session: Session<'_>) -> anyhow::Result<f64> {
-    let mut times = Vec::new();
-    let mut file = fs::OpenOptions::new().append(true).open(follow.path())?;
-    for at in 0..MORE {
+/// A session that is followed while it grows.
+struct Followed<'p> {
+    session: Session<'p>,
+    follow: Follow,
+    times: Vec<f64>,
+}
+
+impl<'p> Followed<'p> {
+    fn new(data: &Path, name: &str, session: Session<'p>) -> anyhow::Result<Self> {
+        let path = data.join(format!("followed-{name}.jsonl"));
+        session.write_jsonl(&path)?;
+        let mut follow = Follow::new(&path);
+        follow.skip_existing();
+        Ok(Self { session, follow, times: Vec::new() })
+    }
+
+    /// One more message: the time from the disk to its event.
+    fn more(&mut self, at: usize) -> anyhow::Result<()> {
+        let mut file = fs::OpenOptions::new().append(true).open(self.follow.path())?;
         // Answers only: a prompt is a tenth of one.
-        for row in session.rows(session.messages + 1 + at * 2) {
+        for row in self.session.rows(self.session.messages + 1 + at * 2) {
             writeln!(file, "{row}")?;
         }
         let started = Instant::now();
-        let events = follow.poll();
-        times.push(started.elapsed().as_secs_f64());
+        let events = self.follow.poll();
+        self.times.push(started.elapsed().as_secs_f64());
         ensure!(!events.is_empty(), "a new message was not seen");
+        Ok(())
     }
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
+
+    /// The median of the times, in seconds.
+    fn end(mut self) -> anyhow::Result<f64> {
+        fs::remove_file(self.follow.path())?;
+        self.times.sort_by(f64::total_cmp);
+        Ok(self.times[self.times.len() / 2])
+    }
 }
 
 /// A cache directory with nothing in it.

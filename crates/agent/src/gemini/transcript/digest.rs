@@ -350,7 +350,7 @@ impl Item for Brief {
 
 fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
     let mut ever: Vec<(&str, &Brief)> = replay.history.iter().collect();
-    ever.extend(replay.lost.iter().map(|(id, brief)| (id.as_str(), brief)));
+    ever.extend(replay.lost.iter().map(|(id, brief)| (id.as_ref(), brief)));
     ever.sort_by_cached_key(|(id, _)| replay.first_seen.get(*id));
     let standing = || replay.history.iter().map(|(_, brief)| brief);
     let all = || ever.iter().map(|(_, brief)| *brief);

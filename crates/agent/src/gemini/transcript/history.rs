@@ -2,6 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
+
+/// The id of a message. It stands in several tables, which share it.
+pub(super) type Id = Arc<str>;
 
 /// What a list holds, for one message.
 pub(super) trait Item {
@@ -24,8 +28,8 @@ pub(super) const USUAL: usize = 28;
 /// Messages by id, in the order in which their ids came.
 #[derive(Debug, Clone)]
 pub(super) struct History<T> {
-    list: Vec<(String, T)>,
-    index: HashMap<String, usize>,
+    list: Vec<(Id, T)>,
+    index: HashMap<Id, usize>,
 }
 
 impl<T> Default for History<T> {
@@ -37,7 +41,7 @@ impl<T> Default for History<T> {
 impl<T: Item> History<T> {
     /// The messages, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &T)> + Clone {
-        self.list.iter().map(|(id, item)| (id.as_str(), item))
+        self.list.iter().map(|(id, item)| (id.as_ref(), item))
     }
 
     pub(super) fn contains(&self, id: &str) -> bool {
@@ -51,7 +55,7 @@ impl<T: Item> History<T> {
     }
 
     /// Adds a message, or replaces the one with the same id where it stands. True where there was one.
-    pub(super) fn upsert(&mut self, id: String, mut item: T) -> bool {
+    pub(super) fn upsert(&mut self, id: Id, mut item: T) -> bool {
         let at = *self.index.entry(id.clone()).or_insert(self.list.len());
         let Some((_, earlier)) = self.list.get_mut(at) else {
             self.list.push((id, item));
@@ -63,7 +67,7 @@ impl<T: Item> History<T> {
     }
 
     /// Drops a message and all that came after it, or everything if there is no such message. Gives what was dropped.
-    pub(super) fn rewind(&mut self, id: &str) -> Vec<(String, T)> {
+    pub(super) fn rewind(&mut self, id: &str) -> Vec<(Id, T)> {
         let at = self.index.get(id).copied().unwrap_or(0);
         let dropped = self.list.split_off(at);
         for (id, _) in &dropped {
@@ -73,11 +77,11 @@ impl<T: Item> History<T> {
     }
 
     /// Puts a new list in the place of the old one. Gives the messages that are no longer there, under any id.
-    pub(super) fn replace(&mut self, list: Vec<(String, T)>) -> Vec<(String, T)> {
+    pub(super) fn replace(&mut self, list: Vec<(Id, T)>) -> Vec<(Id, T)> {
         let earlier = std::mem::take(self);
-        let stays: HashSet<&str> = list.iter().map(|(id, _)| id.as_str()).collect();
+        let stays: HashSet<&str> = list.iter().map(|(id, _)| id.as_ref()).collect();
         let mut dropped: Vec<bool> =
-            earlier.list.iter().map(|(id, _)| !stays.contains(id.as_str())).collect();
+            earlier.list.iter().map(|(id, _)| !stays.contains(id.as_ref())).collect();
         let mut place = 0;
         for (id, mut item) in list {
             let own = earlier.index.get(&id).copied();
@@ -155,7 +159,7 @@ mod tests {
         let mut history = abc();
         let gone = history.replace(vec![("c".into(), "3"), ("d".into(), "4"), ("c".into(), "5")]);
         assert_eq!(ids(&history), "c=5 d=4");
-        assert_eq!(gone.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(gone.iter().map(|(id, _)| id.as_ref()).collect::<Vec<_>>(), ["a", "b"]);
     }
 
     #[test]
@@ -163,6 +167,6 @@ mod tests {
         let mut history = abc();
         let gone = history.replace(vec![("x".into(), "1"), ("y".into(), "3")]);
         assert_eq!(ids(&history), "x=1 y=3");
-        assert_eq!(gone, [("b".to_owned(), "2")]);
+        assert_eq!(gone, [("b".into(), "2")]);
     }
 }

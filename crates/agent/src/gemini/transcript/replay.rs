@@ -5,7 +5,7 @@
 
 use super::Diagnostic;
 use super::document::{self, Field};
-use super::history::{History, Item, USUAL};
+use super::history::{History, Id, Item, USUAL};
 use super::translate::{string, time};
 use super::whole::Format;
 use super::wire::{Call, Called, Json, Kind, Row};
@@ -54,7 +54,7 @@ pub(super) enum Change {
     /// Nothing that a reader would see.
     Nothing,
     /// The message with this id is new, or other than before.
-    Message(String),
+    Message(Id),
     /// Any message may be other than before, or gone.
     Messages(Rewrite),
     /// The record could not be read.
@@ -68,9 +68,9 @@ pub(super) struct Replay<T> {
     /// The messages that stand.
     pub(super) history: History<T>,
     /// The messages that a later record dropped.
-    pub(super) lost: HashMap<String, T>,
+    pub(super) lost: HashMap<Id, T>,
     /// In which order the ids first came.
-    pub(super) first_seen: HashMap<String, usize>,
+    pub(super) first_seen: HashMap<Id, usize>,
     pub(super) diagnostics: Vec<Diagnostic>,
     unnamed: usize,
 }
@@ -262,7 +262,7 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    fn upsert(&mut self, id: String, mut item: T) {
+    fn upsert(&mut self, id: Id, mut item: T) {
         self.carry_lost(&id, &mut item);
         self.history.upsert(id, item);
     }
@@ -278,7 +278,7 @@ impl<T: Item> Replay<T> {
         }
     }
 
-    fn gone(&mut self, why: Rewrite, gone: Vec<(String, T)>) -> Change {
+    fn gone(&mut self, why: Rewrite, gone: Vec<(Id, T)>) -> Change {
         self.lost.extend(gone);
         let history = &self.history;
         self.lost.retain(|id, _| !history.contains(id));
@@ -291,7 +291,7 @@ impl<T: Item> Replay<T> {
         messages: Json<'a>,
         number: u64,
         keep: &mut impl Keep<'a, C, T>,
-    ) -> Option<Vec<(String, T)>> {
+    ) -> Option<Vec<(Id, T)>> {
         let raw = messages?;
         let Ok(raws) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
             self.skip(number, "skipped: `messages` is not a list".into());
@@ -305,7 +305,7 @@ impl<T: Item> Replay<T> {
         json: &'a str,
         number: u64,
         keep: &mut impl Keep<'a, C, T>,
-    ) -> Option<(String, T)> {
+    ) -> Option<(Id, T)> {
         match Row::<C>::parse(json) {
             Ok(row) => self.checked(row, json, number, keep),
             Err(error) => {
@@ -322,7 +322,7 @@ impl<T: Item> Replay<T> {
         json: &'a str,
         number: u64,
         keep: &mut impl Keep<'a, C, T>,
-    ) -> Option<(String, T)> {
+    ) -> Option<(Id, T)> {
         for fault in row.faults() {
             self.diagnostics
                 .push(Diagnostic::at(number, format!("a message was read in part: {fault}")));
@@ -330,10 +330,10 @@ impl<T: Item> Replay<T> {
         if !row.read {
             return None;
         }
-        let id = row.id.and_then(Text::from_raw).map(|id| id.to_str().into_owned());
+        let id = row.id.and_then(Text::from_raw).map(|id| Id::from(id.to_str()));
         let id = id.unwrap_or_else(|| {
             self.unnamed += 1;
-            format!("#{}", self.unnamed)
+            format!("#{}", self.unnamed).into()
         });
         let order = self.first_seen.len();
         self.first_seen.entry(id.clone()).or_insert(order);

@@ -3,7 +3,10 @@
 use super::Diagnostic;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::UNIX_EPOCH;
 
 /// A file that holds a session.
@@ -11,8 +14,8 @@ use std::time::UNIX_EPOCH;
 pub struct File {
     /// Where it is.
     pub path: PathBuf,
-    /// The project's directory under `tmp`.
-    pub directory: PathBuf,
+    /// The project's directory under `tmp`, shared by all files in it.
+    pub directory: Arc<Path>,
     /// The session that started this one, for a subagent's.
     pub parent: Option<String>,
     /// Its size, in bytes.
@@ -48,7 +51,7 @@ pub(super) fn scan(gemini: &Path) -> (Vec<File>, Vec<Problem>) {
     let mut scan =
         Scan { root: gemini.canonicalize().unwrap_or_else(|_| gemini.into()), ..Scan::default() };
     for directory in scan.entries(&gemini.join("tmp")) {
-        let directory = directory.path();
+        let directory: Arc<Path> = directory.path().into();
         let chats = directory.join("chats");
         if scan.is_ours(&directory) && scan.is_ours(&chats) {
             scan.chats(&chats, &directory, None);
@@ -114,15 +117,14 @@ impl Scan {
         ours
     }
 
-    fn chats(&mut self, chats: &Path, directory: &Path, parent: Option<&str>) {
-        for entry in self.entries(chats) {
+    fn chats(&mut self, chats: &Path, directory: &Arc<Path>, parent: Option<&str>) {
+        let entries = self.entries(chats);
+        for (entry, metadata) in entries.iter().zip(all_metadata(&entries)) {
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_symlink() && !self.is_ours(&path) {
                 continue;
             }
-            // Of an entry that is no link the file system knows more at once.
-            let metadata = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
             let Ok(metadata) = metadata else { continue };
             if metadata.is_dir() && parent.is_none() {
                 let parent = entry.file_name().to_string_lossy().into_owned();
@@ -134,11 +136,35 @@ impl Scan {
     }
 }
 
-fn file(path: PathBuf, metadata: &Metadata, directory: &Path, parent: Option<&str>) -> File {
+/// So many entries and more are shared among threads: to ask for one takes about as long as to begin a thread for ten.
+const MANY: usize = 256;
+
+/// What the file system says of each entry of a directory.
+fn all_metadata(entries: &[DirEntry]) -> Vec<io::Result<Metadata>> {
+    let threads =
+        if entries.len() < MANY { 1 } else { available_parallelism().map_or(1, usize::from) };
+    let mut shares = entries.chunks(entries.len().div_ceil(threads).max(1));
+    let first = shares.next().unwrap_or_default();
+    std::thread::scope(|scope| {
+        let ask = |share: &[DirEntry]| share.iter().map(metadata).collect::<Vec<_>>();
+        let others: Vec<_> = shares.map(|share| scope.spawn(move || ask(share))).collect();
+        let mut all = ask(first);
+        let others = others.into_iter().map(std::thread::ScopedJoinHandle::join);
+        all.extend(others.flat_map(|other| other.unwrap_or_else(|fault| resume_unwind(fault))));
+        all
+    })
+}
+
+fn metadata(entry: &DirEntry) -> io::Result<Metadata> {
+    // Of an entry that is no link the file system knows more at once.
+    if entry.file_type()?.is_symlink() { fs::metadata(entry.path()) } else { entry.metadata() }
+}
+
+fn file(path: PathBuf, metadata: &Metadata, directory: &Arc<Path>, parent: Option<&str>) -> File {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     File {
         path,
-        directory: directory.into(),
+        directory: directory.clone(),
         parent: parent.map(Into::into),
         size: metadata.len(),
         modified: modified.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(0),

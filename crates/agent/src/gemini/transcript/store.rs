@@ -79,11 +79,16 @@ pub fn list(
     index: Option<&Path>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Listing {
-    let (mut files, mut problems) = scan(gemini);
+    // What is known is taken up while the files are looked for: each takes half of the time when nothing has changed.
+    let (known, (mut files, mut problems)) = std::thread::scope(|scope| {
+        let known = scope.spawn(|| index.map(Index::read).unwrap_or_default());
+        let found = scan(gemini);
+        (known.join().unwrap_or_default(), found)
+    });
     // As text: to take paths apart for each comparison costs more than all else when nothing has changed.
     files.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     let mut digested = Vec::with_capacity(files.len());
-    let digests = digests(&files, index, progress);
+    let digests = digests(&files, known, index, progress);
     for (file, digest) in files.into_iter().zip(digests) {
         match digest {
             Ok(digest) => digested.push((file, digest)),
@@ -150,10 +155,11 @@ impl Session {
 /// The digests of all files: from the index, or read now, on as many threads as there are cores.
 fn digests(
     files: &[File],
+    known: Index,
     index: Option<&Path>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Vec<io::Result<Box<Digest>>> {
-    let known = index.map(Index::read).unwrap_or_default().known(files);
+    let known = known.known(files);
     let open: Vec<&File> = files
         .iter()
         .zip(&known)
@@ -262,16 +268,23 @@ fn fill(file: &mut fs::File, size: u64, buffer: &mut Vec<u8>) -> io::Result<usiz
 /// A file and what is in it.
 type Digested = (File, Box<Digest>);
 
-/// Files of one session, by id; a subagent's never mix with its parent's.
+/// Files of one session, by id; a subagent's never mix with its parent's. In the order of the first file of each, which
+/// is nearly that of time, so that they are sorted at once.
 fn groups(digested: Vec<Digested>) -> Vec<Vec<Digested>> {
-    let mut groups: HashMap<(String, bool), Vec<Digested>> = HashMap::new();
+    let mut places: HashMap<(String, bool), usize> = HashMap::with_capacity(digested.len());
+    let mut groups: Vec<Vec<Digested>> = Vec::with_capacity(digested.len());
     for (file, digest) in digested {
         let subagent = file.parent.is_some();
         let name = || file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let id = digest.session_id.clone().unwrap_or_else(name);
-        groups.entry((id, subagent)).or_default().push((file, digest));
+        let place = *places.entry((id, subagent)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push((file, digest)),
+            // With room for one: nearly every session has one file, and a list may hold thousands of them.
+            None => groups.push(vec![(file, digest)]),
+        }
     }
-    groups.into_values().collect()
+    groups
 }
 
 /// One session out of its files: the one with something in it, then the newest, then the longest.

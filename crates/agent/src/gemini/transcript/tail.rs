@@ -179,7 +179,7 @@ impl Tail {
         let history = &self.replay.history;
         let mut gone: Vec<String> =
             self.told.keys().filter(|id| !history.contains(id)).cloned().collect();
-        gone.sort_by_key(|id| (self.replay.first_seen.get(id), id.clone()));
+        gone.sort_by_key(|id| (self.replay.first_seen.get(id.as_str()), id.clone()));
         self.told.retain(|id, _| history.contains(id));
         self.links = Links::default();
         let mut ids = Vec::new();

@@ -68,7 +68,7 @@ impl<'a> Transcript<'a> {
     /// conversation are marked.
     pub fn messages_ever(&self) -> Vec<Message<'a>> {
         let standing = self.replay.history.iter().map(|(id, entry)| (id, entry, false));
-        let lost = self.replay.lost.iter().map(|(id, entry)| (id.as_str(), entry, true));
+        let lost = self.replay.lost.iter().map(|(id, entry)| (id.as_ref(), entry, true));
         let mut all: Vec<_> = standing.chain(lost).collect();
         all.sort_by_key(|(id, ..)| self.replay.first_seen.get(*id));
         let folded = Folded::over(all.iter().map(|(_, entry, _)| *entry));
