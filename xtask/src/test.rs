@@ -8,7 +8,10 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     install()?;
     tmux()?;
     if present("cargo-nextest") {
-        run_words(&words_and("cargo nextest run --workspace --locked", rest), &[])?;
+        // One more at once than there are cores: a good part of their time they wait for other programs.
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from) + 1;
+        let line = format!("cargo nextest run --workspace --locked --test-threads {at_once}");
+        run_words(&words_and(&line, rest), &[])?;
     } else {
         say("cargo-nextest is not here; `cargo test` runs the same tests more slowly");
         run_words(&words_and("cargo test --workspace --locked --all-targets", rest), &[])?;

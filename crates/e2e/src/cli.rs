@@ -40,20 +40,27 @@ impl Cli {
     /// The newest of them, installed if need be, or all that were asked for by name: for what other tests try on every
     /// version too.
     pub fn newest() -> anyhow::Result<Vec<Self>> {
-        let mut all = Self::all()?;
-        if place::only_versions().is_empty() {
-            all.retain(|cli| cli.version == PINNED[2]);
-        }
-        Ok(all)
+        Self::slice(|version| version == PINNED[2])
     }
 
-    /// For scenarios, of which there are many: the newest of them, and one of the older in turns, so that each version meets
-    /// about half. Whatever was asked for by name is not shortened: `cargo xtask matrix` runs every scenario on every version.
+    /// For scenarios, of which there are many: one version each, in turns. Whatever was asked for by name is not
+    /// shortened, here and below: `cargo xtask matrix` runs everything on every version.
     pub fn in_turns(scenario: &str) -> anyhow::Result<Vec<Self>> {
+        let turn = turn(scenario, PINNED.len());
+        Self::slice(|version| version == PINNED[turn])
+    }
+
+    /// For what the older versions do much alike: the newest, and one of the others in turns, by the name of the test.
+    pub fn some() -> anyhow::Result<Vec<Self>> {
+        let test = std::thread::current();
+        let left_out = turn(test.name().unwrap_or_default(), PINNED.len() - 1);
+        Self::slice(|version| version != PINNED[left_out])
+    }
+
+    fn slice(is_in: impl Fn(&str) -> bool) -> anyhow::Result<Vec<Self>> {
         let mut all = Self::all()?;
         if place::only_versions().is_empty() && place::added_versions().is_empty() {
-            let turn = scenario.bytes().map(usize::from).sum::<usize>() % 2;
-            all.retain(|cli| cli.version != PINNED[turn]);
+            all.retain(|cli| is_in(&cli.version));
         }
         Ok(all)
     }
@@ -97,6 +104,11 @@ impl Cli {
         let older = PINNED.into_iter().rev().find(|pinned| number(pinned) <= number(&self.version));
         older.unwrap_or(PINNED[0])
     }
+}
+
+/// Whose turn it is: the same for the same name, and each about as often as the others.
+fn turn(name: &str, of: usize) -> usize {
+    name.bytes().map(usize::from).sum::<usize>() % of
 }
 
 fn number(version: &str) -> Vec<u32> {

@@ -83,7 +83,7 @@ fn once(message: &Value) -> String {
 
 #[tokio::test]
 async fn a_gateway_is_answered_at_its_own_address() {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::some().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         let mut agent = stage.acp(&[]).unwrap();
         let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });

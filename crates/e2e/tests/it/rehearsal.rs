@@ -35,7 +35,7 @@ async fn tools_of_an_mcp_server_are_offered_called_and_noted() {
         result = 'echo: hello mcp'
         reply = 'It came back.'
     ";
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::some().unwrap() {
         let stage = Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap();
         let mut settings = Home::settings();
         let server = repository().join("crates/e2e/fixtures/mcp.js");
@@ -52,7 +52,7 @@ async fn tools_of_an_mcp_server_are_offered_called_and_noted() {
 
 #[tokio::test]
 async fn a_recorded_conversation_replays_the_same_stream() {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::some().unwrap() {
         let (upstream, recorded) = record(&cli).await;
         let stage = Stage::new(&cli, recorded).await.unwrap();
         script("chain").unwrap().trial().unwrap().lay_out(stage.workspace()).unwrap();
@@ -88,7 +88,7 @@ async fn record(cli: &Cli) -> (String, Script) {
 
 #[tokio::test]
 async fn sessions_are_written_into_the_private_home() {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::some().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         stage.headless("hello", &[]).await.unwrap();
         let registry = fs::read_to_string(stage.home().gemini().join("projects.json")).unwrap();

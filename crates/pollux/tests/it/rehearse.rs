@@ -19,7 +19,7 @@ fn greeting() -> String {
 
 #[test]
 fn the_real_cli_says_what_the_script_says() {
-    for cli in Cli::all().unwrap() {
+    for cli in Cli::some().unwrap() {
         let directory = TempDir::new().unwrap();
         let gemini = cli.program().display().to_string();
         let ran = pollux(directory.path())

@@ -82,7 +82,7 @@ async fn a_time_limit_and_a_turn_limit_end_the_run_with_their_names() {
 
 #[tokio::test]
 async fn no_more_turns_than_allowed_do_any_work() {
-    let runs = Cli::all().unwrap().into_iter().map(async |cli| {
+    let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         for turns in [1, 2] {
             at_most(turns, &cli).await;
         }

@@ -25,7 +25,7 @@ pub(super) async fn command(show: &mut Show, line: &str) {
 
 #[tokio::test]
 async fn a_picture_of_another_directory_is_seen_and_what_a_command_rewrites_is_an_epoch() {
-    let runs = Cli::all().unwrap().into_iter().map(async |cli| {
+    let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, "terminal").await;
         let elsewhere = tempfile::tempdir().unwrap();
         let picture = elsewhere.path().canonicalize().unwrap().join("one pixel.png");

@@ -56,7 +56,7 @@ async fn theatre(cli: &Cli) -> Theatre {
 
 #[tokio::test]
 async fn pages_servers_plans_quotas_and_circles_are_asked_about_and_answered() {
-    let runs = Cli::all().unwrap().into_iter().map(everything_is_asked);
+    let runs = Cli::some().unwrap().into_iter().map(everything_is_asked);
     futures::future::join_all(runs).await;
 }
 

@@ -8,7 +8,7 @@ use pollux_e2e::{Cli, PINNED};
 
 #[tokio::test]
 async fn who_goes_back_to_what_was_said_is_asked_how_and_what_came_after_it_is_gone() {
-    let runs = Cli::all().unwrap().into_iter().map(goes_back);
+    let runs = Cli::some().unwrap().into_iter().map(goes_back);
     futures::future::join_all(runs).await;
 }
 
