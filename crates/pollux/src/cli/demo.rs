@@ -6,6 +6,7 @@ mod stage;
 use crate::api::team::{Give, Job};
 use crate::api::{Begin, Driver, Pair, Pairing, Scope};
 use crate::cli::live::tell::{Format, Rest, Teller};
+use crate::cli::session::ended;
 use crate::cli::session::people::door;
 use crate::cli::team::jobs;
 use crate::client::{Client, Until, Waited, wait};
@@ -194,21 +195,32 @@ async fn tell(client: &Client, session: &str, one_turn: bool) -> anyhow::Result<
     .await
 }
 
-/// Answers what the agent asks where nobody attends, and never ends unless the agent does.
+/// Answers what the agent asks where nobody attends, and never ends unless the agent fails.
 async fn play(client: &Client, session: &str, unattended: bool) -> anyhow::Result<ExitCode> {
     if !unattended {
-        return std::future::pending().await;
+        wait(client, session, &[Until::Exit]).await?;
+        return match ended::why(client, &client.session(session).await?).await? {
+            Some(why) => Err(Trouble::failed("demo_ended", why).hint(DOCTOR).into()),
+            // Somebody has ended it, and may begin another one.
+            None => std::future::pending().await,
+        };
     }
     loop {
         match wait(client, session, &[Until::Question]).await? {
             Waited::Came(Until::Question) => answer(client, session).await?,
             Waited::Came(Until::Idle) => {}
             Waited::Came(Until::Exit) | Waited::Gone => {
-                let trouble = Trouble::failed("demo_ended", "the session has ended too early");
-                return Err(trouble.hint(DOCTOR).into());
+                return Err(too_early(client, session).await?.into());
             }
         }
     }
+}
+
+/// The agent is gone before it was done.
+async fn too_early(client: &Client, session: &str) -> anyhow::Result<Trouble> {
+    let why = ended::why(client, &client.session(session).await?).await?;
+    let why = why.unwrap_or_else(|| "the session has ended too early".to_owned());
+    Ok(Trouble::failed("demo_ended", why).hint(DOCTOR))
 }
 
 /// Says yes, once.

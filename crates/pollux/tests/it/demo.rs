@@ -84,6 +84,23 @@ fn where_there_is_no_agent_one_is_fetched_from_npm_and_goes_again() {
 }
 
 #[test]
+fn a_live_demo_where_nobody_is_signed_in_says_so() {
+    let Some(cli) = Cli::newest().unwrap().pop() else { return };
+    let place = TempDir::new().unwrap();
+    let ran = demo(place.path())
+        .args(["--live", "--unattended", "--agent-path"])
+        .arg(cli.program())
+        .env_remove("GEMINI_API_KEY")
+        .env_remove("GOOGLE_API_KEY")
+        .timeout(Duration::from_mins(1))
+        .assert()
+        .code(2);
+    let told = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    assert!(told.contains("error: the agent could not be started: "), "{told}");
+    assert!(told.contains("set GEMINI_API_KEY, or run `gemini` once"), "{told}");
+}
+
+#[test]
 fn without_an_agent_a_demo_asks_before_it_fetches_one() {
     let place = TempDir::new().unwrap();
     let ran = demo(place.path())

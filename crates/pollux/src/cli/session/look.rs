@@ -9,6 +9,7 @@ use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Table};
 use clap_complete::ArgValueCompleter;
+use pollux_agent::model::SessionStatus;
 use serde_json::Value;
 use std::io::Write;
 use std::process::ExitCode;
@@ -57,6 +58,11 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
         let question: Value = serde_json::from_str(open.question.get())?;
         let asked = question["text"].as_str().unwrap_or_default();
         writeln!(out, "\nasks: {}  (`pollux answer {}`)", clean(asked), summary.id)?;
+    }
+    if summary.status == SessionStatus::Exited
+        && let Some(why) = super::ended::why(&client, &summary).await?
+    {
+        writeln!(out, "\nended: {}", clean(&why))?;
     }
     for queued in &summary.queue {
         writeln!(out, "\nwaits: {}", clean(&queued.text))?;

@@ -3,13 +3,13 @@
 use crate::api::{Context, OpenQuestion, Summary};
 use jiff::Timestamp;
 use pollux_agent::gemini::models::context_window;
-use pollux_agent::model::{At, Event, EventKind, Meaning, Role};
+use pollux_agent::model::{At, Event, EventKind, Level, Meaning, Role, SessionStatus};
 use pollux_agent::session::Session;
 use serde_json::value::to_raw_value;
 
 const TITLE: usize = 80;
 
-/// The first line of a prompt, cut to what a list shows.
+/// The first line of a text, cut to what a list shows.
 pub(super) fn title(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim();
     match line.char_indices().nth(TITLE) {
@@ -61,6 +61,9 @@ pub(super) fn fold(summary: &mut Summary, event: &Event<'_>) {
                 summary.title = Some(title(&text));
             }
         }
+        // Why it is gone says more than what it left behind.
+        EventKind::Notice { level: Level::Warning, .. }
+            if summary.status == SessionStatus::Exited && summary.activity.is_some() => {}
         EventKind::Notice { text, .. } => summary.activity = Some(title(text)),
         _ => {}
     }
