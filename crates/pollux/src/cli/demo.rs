@@ -82,7 +82,11 @@ pub(super) async fn run(args: Demo, config: &Config) -> anyhow::Result<ExitCode>
         None => ExitCode::from(130),
     };
     place.close()?;
-    report::note("all of it is gone again");
+    report::note(if args.live {
+        "all of it is gone again, but for the session in your ~/.gemini"
+    } else {
+        "all of it is gone again"
+    });
     Ok(code)
 }
 
