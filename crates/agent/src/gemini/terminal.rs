@@ -9,6 +9,7 @@ mod adopted;
 mod again;
 mod answer;
 mod doubt;
+mod ended;
 mod files;
 mod find;
 mod fuse;
@@ -24,6 +25,7 @@ mod words;
 mod work;
 
 pub use doubt::{HAD_ARRIVED, NOT_KNOWN};
+pub use ended::is_id_taken;
 pub use find::{Found, adoptable, all};
 pub use fuse::{Fusion, Picture};
 pub use hand::Hand;

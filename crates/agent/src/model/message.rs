@@ -38,6 +38,9 @@ pub struct Message<'a> {
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>"))]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub restored: Vec<&'static str>,
+    /// True on an answer that was said before: the agent has written its history down once more, perhaps under new ids.
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
+    pub copied: bool,
     /// True on a record that is no longer part of the conversation and was asked for all the same.
     #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub recovered: bool,
@@ -95,6 +98,9 @@ impl Message<'_> {
         if !self.restored.is_empty() {
             map.serialize_entry("restored", &self.restored)?;
         }
+        if self.copied {
+            map.serialize_entry("copied", &true)?;
+        }
         if self.recovered {
             map.serialize_entry("recovered", &true)?;
         }
@@ -149,6 +155,7 @@ impl Message<'_> {
             meta: self.meta,
             level: self.level,
             restored: self.restored,
+            copied: self.copied,
             recovered: self.recovered,
             original: Cow::Owned(self.original.into_owned()),
         }

@@ -289,6 +289,8 @@ impl<'de> Deserialize<'de> for Message<'_> {
             #[serde(default)]
             restored: Vec<String>,
             #[serde(default)]
+            copied: bool,
+            #[serde(default)]
             recovered: bool,
             #[serde(rename = "_original")]
             original: Option<Box<RawValue>>,
@@ -306,6 +308,7 @@ impl<'de> Deserialize<'de> for Message<'_> {
             meta: read.meta,
             level: read.level,
             restored: read.restored.iter().map(|name| known(name)).collect(),
+            copied: read.copied,
             recovered: read.recovered,
             original: Cow::Owned(original),
         })

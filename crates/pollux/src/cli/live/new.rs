@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::cli::Cli;
-use pollux_agent::gemini::terminal::{Live, Start, all};
+use pollux_agent::gemini::terminal::{Live, Start, all, is_id_taken};
 use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
@@ -295,7 +295,7 @@ async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
     drop(live.pane().kill().await);
     let message = "the agent has ended before it was ready".to_owned();
     let trouble = Trouble::failed("not_started", message);
-    let trouble = trouble.hint(if words.iter().any(|row| row.contains("different ID")) {
+    let trouble = trouble.hint(if is_id_taken(&words) {
         "choose another id, or go on with that session: `pollux new --resume ID`"
     } else if words.is_empty() {
         "`pollux capabilities` says what is missing"

@@ -4,7 +4,7 @@ use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
 use pollux_agent::model::{
-    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, Source, StopReason,
+    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, StopReason,
 };
 use std::collections::HashMap;
 use std::io::Write;
@@ -101,7 +101,8 @@ impl Teller {
     pub(in crate::cli) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
         let old = self.is_old(event);
         if let EventKind::MessageRecorded { message, .. } = &event.kind {
-            self.heard |= message.role == Role::Assistant && !old;
+            let speaks = message.role == Role::Assistant && !message.blocks().is_empty();
+            self.heard |= speaks && !old;
         }
         match self.format {
             Format::Events => {
@@ -123,11 +124,9 @@ impl Teller {
             EventKind::MessageRecorded { message, changed } => {
                 let first = !changed && !message.meta;
                 self.speaks |= message.role == Role::User && first;
-                // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
-                // its model. One that is only changed, and was not told here, was said before.
-                let again = event.source == Source::SessionFile && message.model.is_none();
+                // One that is only changed, and was not told here, was said before.
                 let told = self.said.contains_key(message.id.to_str().as_ref());
-                return !self.speaks || again || (*changed && !told);
+                return !self.speaks || message.copied || (*changed && !told);
             }
             _ => {}
         }

@@ -165,27 +165,16 @@ struct Told<'e> {
     stop_reason: Option<StopReason>,
     #[serde(default)]
     prompt: Option<String>,
-    /// The session's file, where nothing else is said.
-    #[serde(default)]
-    source: Option<&'e str>,
 }
 
+/// A message, as far as it matters here.
 #[derive(Deserialize)]
 struct Message {
     id: String,
     role: String,
     content: Value,
     #[serde(default)]
-    model: Option<String>,
-    #[serde(default)]
-    restored: Vec<String>,
-}
-
-impl Message {
-    /// Whether the agent's file has it for the second time: then it names no model, unless that was found in the first.
-    fn is_again(&self) -> bool {
-        self.model.is_none() || self.restored.iter().any(|field| field == "model")
-    }
+    copied: bool,
 }
 
 /// What happened after an event.
@@ -228,12 +217,8 @@ impl Since {
     fn event(&mut self, json: &str) {
         let Ok(told) = serde_json::from_str::<Told<'_>>(json) else { return };
         match told {
-            Told { kind: "message_recorded", message: Some(message), changed, source, .. } => {
-                // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
-                // its model.
-                let again =
-                    source.is_none_or(|source| source == "session_file") && message.is_again();
-                self.recorded(message, changed || again);
+            Told { kind: "message_recorded", message: Some(message), changed, .. } => {
+                self.recorded(message, changed);
             }
             Told { kind: "turn_started", prompt, .. } => {
                 if self.own.is_some() && prompt.as_deref().map(bare) == self.own {
@@ -252,8 +237,9 @@ impl Since {
     fn recorded(&mut self, message: Message, changed: bool) {
         let known = self.said.len();
         self.said.retain(|(id, _)| *id != message.id);
-        // One that is only changed was said before.
-        if message.role != "assistant" || (changed && self.said.len() == known) {
+        // One that is only changed, or copied, was said before.
+        let old = (changed || message.copied) && self.said.len() == known;
+        if message.role != "assistant" || old {
             return;
         }
         self.said.push((message.id, words(&message.content)));
