@@ -32,4 +32,4 @@ pub use hand::Hand;
 pub use live::{Live, Orders};
 pub use order::Busy;
 pub use start::Start;
-pub use words::Words;
+pub use words::{Words, is_prompt};

@@ -62,6 +62,26 @@ async fn pollux(stage: &Stage, tmux: &Tmux, args: &[&str]) -> (Option<i32>, Stri
     (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
 }
 
+/// What an agent shows, as soon as it is so.
+async fn shows(stage: &Stage, tmux: &Tmux, id: &str, is: impl Fn(&serde_json::Value) -> bool) {
+    wait_for("what is shown", LIMIT, async || {
+        let (_, screen, why) = pollux(stage, tmux, &["screen", id, "--json"]).await;
+        let screen: serde_json::Value = serde_json::from_str(&screen).unwrap_or_default();
+        if is(&screen) { Ok(()) } else { Err((screen, why)) }
+    })
+    .await;
+}
+
+/// Waits until the agent speaks.
+async fn speaks(stage: &Stage, tmux: &Tmux, id: &str) {
+    shows(stage, tmux, id, |screen| screen.to_string().contains("word 2 ")).await;
+}
+
+/// Waits until something is queued.
+async fn queues(stage: &Stage, tmux: &Tmux, id: &str) {
+    shows(stage, tmux, id, |screen| screen["queued"][0].is_string()).await;
+}
+
 #[tokio::test]
 async fn what_one_command_starts_the_others_find() {
     let cli = Cli::install(PINNED[2]).unwrap();
@@ -89,6 +109,22 @@ async fn what_one_command_starts_the_others_find() {
     assert_eq!(screen["status"], "idle");
     let (code, _, refused) = pollux(&stage, &tmux, &["interrupt", short]).await;
     assert!(code == Some(1) && refused.contains("nothing to stop"), "{refused}");
+    // Of a turn that is stopped, what was seen is told; what was queued behind it has its own answer, and its own end.
+    let slow = ["send", short, "go slow", "-w"];
+    let behind = ["send", short, "talk", "--busy", "queue", "-w"];
+    let stops = async {
+        speaks(&stage, &tmux, short).await;
+        let interrupts = async {
+            queues(&stage, &tmux, short).await;
+            pollux(&stage, &tmux, &["interrupt", short]).await
+        };
+        tokio::join!(pollux(&stage, &tmux, &behind), interrupts).0
+    };
+    let (stopped, queued) = tokio::join!(pollux(&stage, &tmux, &slow), stops);
+    let (code, said, why) = stopped;
+    assert!(code == Some(130) && said.starts_with("word 1 word 2 "), "{code:?} {said}{why}");
+    assert!(!said.contains("and another") && why.contains("what was seen of it"), "{said}{why}");
+    assert_eq!((queued.0, queued.1.trim()), (Some(0), TALK), "{}", queued.2);
     let (code, _, stderr) = pollux(&stage, &tmux, &["stop", short]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let (code, _, refused) = pollux(&stage, &tmux, &["screen", short]).await;

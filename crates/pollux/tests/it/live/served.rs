@@ -1,6 +1,6 @@
 //! Agents in terminals, through the program, where a daemon runs: the same commands go through it.
 
-use super::{LIMIT, TALK, Tmux, command, pollux};
+use super::{LIMIT, TALK, Tmux, command, pollux, speaks};
 use pollux_agent::terminal::{Pane, Server, Size, Socket, Window};
 use pollux_e2e::{Cli, PINNED, Stage, wait_for};
 use std::path::{Path, PathBuf};
@@ -97,6 +97,25 @@ async fn who_waits_through_the_daemon_is_told_what_came_of_their_own_words_and_n
     assert_eq!((code, said.as_str()), (Some(10), "Writing."), "{why}");
     let (code, said, why) = served.says(&["answer", "ID", "1", "-w"]).await;
     assert_eq!((code, said.as_str()), (Some(0), "Written, or not."), "{why}");
+    // Of a turn that is stopped, what was seen is told; what waits behind it is held, and hears nothing of it.
+    let stops = async {
+        speaks(&served.stage, &served.tmux, &served.id).await;
+        let interrupts = async {
+            let waits = async || match &*served.done(&["queue", "ID"]).await {
+                "" => Err("nothing"),
+                _ => Ok(()),
+            };
+            wait_for("what waits", LIMIT, waits).await;
+            served.done(&["interrupt", "ID"]).await
+        };
+        tokio::join!(served.says(&["send", "ID", "talk", "-w"]), interrupts).0
+    };
+    let ((code, said, why), held) =
+        tokio::join!(served.says(&["send", "ID", "go slow", "-w"]), stops);
+    assert!(code == Some(130) && said.starts_with("word 1 word 2 "), "{code:?} {said}{why}");
+    assert!(!said.contains("and another one") && why.contains("what was seen of it"), "{why}");
+    assert_eq!((held.0, held.1.as_str()), (Some(130), ""), "{}", held.2);
+    assert!(held.2.contains("--continue"), "{}", held.2);
 }
 
 #[tokio::test]
