@@ -192,8 +192,12 @@ const SETTINGS: [&[&str]; 9] = [
     &["set-option", "-wg", "aggressive-resize", "on"],
     &["set-option", "-wg", "automatic-rename", "off"],
     &["set-option", "-wg", "allow-rename", "off"],
-    &["set-option", "-g", "status-right", " Ctrl-b d leaves, the agent goes on "],
+    &["set-option", "-g", "status-right", LEAVES],
 ];
+
+/// How somebody who looks comes away again: short where there is no room for more.
+const LEAVES: &str =
+    "#{?#{e|<:#{client_width},80}, Ctrl-b d leaves , Ctrl-b d leaves#, the agent goes on }";
 
 /// What tmux said to a command.
 async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {
