@@ -12,6 +12,7 @@ use std::io::{self, Write};
 /// It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all may be so")]
 pub struct Message<'a> {
     /// The id that the agent gave it; `#n` where it gave none.
     pub id: Text<'a>,

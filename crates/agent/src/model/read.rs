@@ -275,6 +275,7 @@ impl<'de> Deserialize<'de> for Content<'_> {
 impl<'de> Deserialize<'de> for Message<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        #[expect(clippy::struct_excessive_bools, reason = "the fields of the message, one for one")]
         struct Fields {
             id: Text<'static>,
             role: Role,

@@ -96,7 +96,7 @@ impl Send {
         }
         let mut teller = Teller::waiting(self.output, self.tell.json);
         teller.awaits(awaits);
-        queued.into_iter().for_each(|prompt| teller.queued(prompt));
+        teller.queued(queued);
         let rest = told(&early, &mut teller)?;
         let rest = or_leave(&self.id, come_to_rest(&mut live, rest, &mut teller)).await?;
         rested(rest, &Reply::Done(Done::Sent), &teller, self.tell.json)

@@ -91,9 +91,9 @@ impl Teller {
         self.speaks = what == Awaits::Rest;
     }
 
-    /// The turn that is waited for is that of this prompt, which stands behind another one's.
-    pub(in crate::cli) fn queued(&mut self, prompt: String) {
-        self.own = Some(prompt);
+    /// The turn that is waited for is that of this prompt, where it stands behind another one's.
+    pub(in crate::cli) fn queued(&mut self, prompt: Option<String>) {
+        self.own = prompt;
     }
 
     fn is_own(&self, prompt: &str) -> bool {
