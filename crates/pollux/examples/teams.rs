@@ -85,6 +85,7 @@ async fn turn(says: mpsc::Sender<Event<'static>>, text: String) {
         meta: false,
         level: None,
         restored: Vec::new(),
+        copied: false,
         recovered: false,
         original: Cow::Borrowed("{}"),
     };

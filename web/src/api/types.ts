@@ -1348,6 +1348,10 @@ level?: Level,
  */
 restored?: Array<string>, 
 /**
+ * True on an answer that was said before: the agent has written its history down once more, perhaps under new ids.
+ */
+copied?: boolean, 
+/**
  * True on a record that is no longer part of the conversation and was asked for all the same.
  */
 recovered?: boolean, 

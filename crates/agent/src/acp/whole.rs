@@ -111,6 +111,7 @@ fn message(number: usize, role: Role, blocks: Vec<Block<'static>>) -> Message<'s
         meta: false,
         level: None,
         restored: Vec::new(),
+        copied: false,
         recovered: false,
         original: Cow::Borrowed("null"),
     }

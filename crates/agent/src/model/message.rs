@@ -12,6 +12,7 @@ use std::io::{self, Write};
 /// It borrows from the bytes that it was read from; [`Message::into_owned`] lets go of them.
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all may be so")]
 pub struct Message<'a> {
     /// The id that the agent gave it; `#n` where it gave none.
     pub id: Text<'a>,
@@ -38,6 +39,9 @@ pub struct Message<'a> {
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>"))]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub restored: Vec<&'static str>,
+    /// True on an answer that was said before: the agent has written its history down once more, perhaps under new ids.
+    #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
+    pub copied: bool,
     /// True on a record that is no longer part of the conversation and was asked for all the same.
     #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub recovered: bool,
@@ -95,6 +99,9 @@ impl Message<'_> {
         if !self.restored.is_empty() {
             map.serialize_entry("restored", &self.restored)?;
         }
+        if self.copied {
+            map.serialize_entry("copied", &true)?;
+        }
         if self.recovered {
             map.serialize_entry("recovered", &true)?;
         }
@@ -149,6 +156,7 @@ impl Message<'_> {
             meta: self.meta,
             level: self.level,
             restored: self.restored,
+            copied: self.copied,
             recovered: self.recovered,
             original: Cow::Owned(self.original.into_owned()),
         }

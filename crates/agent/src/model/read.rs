@@ -275,6 +275,7 @@ impl<'de> Deserialize<'de> for Content<'_> {
 impl<'de> Deserialize<'de> for Message<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        #[expect(clippy::struct_excessive_bools, reason = "the fields of the message, one for one")]
         struct Fields {
             id: Text<'static>,
             role: Role,
@@ -288,6 +289,8 @@ impl<'de> Deserialize<'de> for Message<'_> {
             level: Option<Level>,
             #[serde(default)]
             restored: Vec<String>,
+            #[serde(default)]
+            copied: bool,
             #[serde(default)]
             recovered: bool,
             #[serde(rename = "_original")]
@@ -306,6 +309,7 @@ impl<'de> Deserialize<'de> for Message<'_> {
             meta: read.meta,
             level: read.level,
             restored: read.restored.iter().map(|name| known(name)).collect(),
+            copied: read.copied,
             recovered: read.recovered,
             original: Cow::Owned(original),
         })

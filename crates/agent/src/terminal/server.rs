@@ -72,9 +72,11 @@ impl Server {
         Ok(server)
     }
 
-    /// Connects to a session of a server that is there. `target` is anything that tmux takes for one, such as a pane.
-    pub async fn join(socket: &Socket, target: &str) -> Result<Self, Failure> {
+    /// Connects to the session of a server that is there in which a pane is.
+    pub async fn join(socket: &Socket, pane: &str) -> Result<Self, Failure> {
         socket::check().await?;
+        let session = session_of(socket, pane).await?;
+        let target = session.as_deref().unwrap_or(pane);
         Self::client(socket, &["attach-session", "-t", target]).await
     }
 
@@ -169,6 +171,16 @@ impl Server {
     }
 }
 
+/// The session that a pane is in, by tmux's number of it: our own where the pane is in several, because each person who looks has one.
+/// To tmux the pane itself would mean the session that was used last, and that it shall show this pane.
+async fn session_of(socket: &Socket, pane: &str) -> Result<Option<String>, Failure> {
+    let told = socket.panes("#{pane_id} #{session_id} #{session_name}").await?;
+    let own = told.iter().filter_map(|line| line.strip_prefix(pane)?.strip_prefix(' '));
+    let sessions = own.filter_map(|line| line.split_once(' '));
+    let first = sessions.min_by_key(|(_, name)| *name != SESSION);
+    Ok(first.map(|(session, _)| session.to_owned()))
+}
+
 /// How a server of ours is set. Nothing global says how large a window is: tmux 3.3a dies of that.
 const SETTINGS: [&[&str]; 9] = [
     &["set-option", "-g", "default-terminal", "screen-256color"],
@@ -180,8 +192,12 @@ const SETTINGS: [&[&str]; 9] = [
     &["set-option", "-wg", "aggressive-resize", "on"],
     &["set-option", "-wg", "automatic-rename", "off"],
     &["set-option", "-wg", "allow-rename", "off"],
-    &["set-option", "-g", "status-right", " Ctrl-b d leaves, the agent goes on "],
+    &["set-option", "-g", "status-right", LEAVES],
 ];
+
+/// How somebody who looks comes away again: short where there is no room for more.
+const LEAVES: &str =
+    "#{?#{e|<:#{client_width},80}, Ctrl-b d leaves , Ctrl-b d leaves#, the agent goes on }";
 
 /// What tmux said to a command.
 async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {

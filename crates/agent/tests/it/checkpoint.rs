@@ -4,7 +4,7 @@ use crate::home::{log, user};
 use pollux_agent::gemini::transcript::Transcript;
 use pollux_agent::gemini::transcript::digest::digest;
 use pollux_agent::gemini::transcript::events;
-use pollux_agent::model::{Block, Message};
+use pollux_agent::model::{Block, EventKind, Message};
 use serde_json::{Value, json};
 
 #[test]
@@ -58,11 +58,33 @@ fn an_answer_that_a_resume_wrote_again_has_its_tokens_and_its_model() {
     let answer = transcript.messages().nth(1).unwrap();
     assert_eq!(answer.usage.unwrap().total_tokens, 12);
     assert_eq!(answer.model.unwrap(), *"gemini-3-pro");
-    assert_eq!(answer.restored, ["usage", "model"]);
+    assert_eq!((answer.restored, answer.copied), (vec!["usage", "model"], true));
     assert_eq!(digest(&text).usage().total_tokens, 12);
     let told = events(text.as_bytes());
     let last = json!(told.last().unwrap());
     assert_eq!(last["message"]["usage"]["total_tokens"], 12, "{last}");
+}
+
+/// As 0.61 does it when a turn is stopped: every message once more under a new id, then a list of those alone.
+#[test]
+fn an_answer_is_marked_where_it_is_written_again_and_nowhere_else() {
+    let first = json!({ "id": "1", "type": "gemini", "content": "hi", "model": "gemini-3-pro" });
+    let silent = json!({ "id": "2", "type": "gemini", "content": [] });
+    let copy = json!({ "id": "3", "type": "gemini", "content": [{ "text": "hi" }] });
+    let list = json!({ "$set": { "messages": [user("a", "hello"), copy.clone()] } });
+    let text = log(&[user("a", "hello"), first, silent, copy, list]);
+    let told = events(text.as_bytes());
+    let marked: Vec<(String, bool)> = told
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::MessageRecorded { message, .. } => {
+                Some((message.id.to_string(), message.copied))
+            }
+            _ => None,
+        })
+        .collect();
+    let expected = [("a", false), ("1", false), ("2", false), ("3", true), ("3", true)];
+    assert_eq!(marked, expected.map(|(id, copied)| (id.to_owned(), copied)), "{told:?}");
 }
 
 #[test]

@@ -368,8 +368,14 @@ fn the_extension_is_a_directory_of_its_own() {
     let hooks: Value = serde_json::from_str(&hooks).unwrap();
     assert_eq!(hooks["hooks"].as_object().unwrap().len(), EVENTS.len());
     assert_eq!(home.text(), "{}", "no file of the user is changed");
+    let others = home.gemini().join("extensions/other");
+    fs::create_dir(&others).unwrap();
     assert!(extension.uninstall().unwrap());
-    assert!(!extension.directory().exists());
+    assert!(!extension.directory().exists() && others.exists());
+    fs::remove_dir(&others).unwrap();
+    assert!(extension.install("/opt/pollux", "0.1.0").unwrap());
+    assert!(extension.uninstall().unwrap());
+    assert!(!home.gemini().join("extensions").exists(), "what was made for it goes with it");
     fs::create_dir_all(extension.directory()).unwrap();
     fs::write(
         extension.directory().join("gemini-extension.json"),

@@ -155,6 +155,7 @@ fn look(message: &Message<'_>) -> Value {
     let fields = value.as_object_mut().unwrap();
     fields.remove("_original");
     fields.remove("restored");
+    fields.remove("copied");
     value
 }
 

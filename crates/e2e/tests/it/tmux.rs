@@ -185,3 +185,37 @@ async fn a_program_that_ends_well_takes_its_pane_along_and_one_that_fails_leaves
     let failure = host.server.command(&["list-panes"]).await.unwrap_err();
     assert_eq!(failure.code, "tmux_gone");
 }
+
+#[tokio::test]
+async fn who_joins_does_not_change_what_somebody_looks_at() {
+    let host = Host::new().await;
+    let (one, other) = (host.run("exec cat").await, host.run("exec cat").await);
+    let viewers = Host::new().await;
+    let socket = host.directory.path().join("socket").display().to_string();
+    let look = format!(
+        "env -u TMUX tmux -S '{socket}' new-session -t pollux ';' select-window -t {}",
+        other.id()
+    );
+    let viewer = viewers.run(&look).await;
+    let looks_at = async || {
+        let format = "#{client_control_mode} #{pane_id}";
+        let clients = host.server.command(&["list-clients", "-F", format]).await.unwrap();
+        clients.iter().find_map(|client| client.strip_prefix("0 ").map(str::to_owned))
+    };
+    wait_for("somebody who looks", LIMIT, async || match looks_at().await {
+        Some(pane) if pane == other.id() => Ok(()),
+        seen => Err((seen, viewer.rows().await)),
+    })
+    .await;
+    let joined = Server::join(host.server.socket(), one.id()).await.unwrap();
+    assert_eq!(looks_at().await.as_deref(), Some(other.id()));
+    viewer.kill().await.unwrap();
+    wait_for("nobody who looks", LIMIT, async || match looks_at().await {
+        None => Ok(()),
+        seen => Err(seen),
+    })
+    .await;
+    let mut watch = Pane::find(&joined, one.id()).await.unwrap().watch();
+    one.type_text("still heard").await.unwrap();
+    shows(&mut watch, &mut Emulator::new(SIZE), "still heard").await;
+}

@@ -1,5 +1,7 @@
 //! Agents in terminals, through the program: each command by itself, and hooks as one more source.
 
+mod served;
+
 use pollux_agent::gemini::cli::{Cli as Agent, Version};
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::extension::Extension;
@@ -16,6 +18,9 @@ use tokio::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_pollux");
 const LIMIT: Duration = Duration::from_mins(1);
+
+/// What the scripted model says where it shall talk.
+const TALK: &str = "I say a word, and another one.";
 
 /// The directory of a tmux server's socket: both go with the value.
 struct Tmux(TempDir);
@@ -38,17 +43,43 @@ impl Drop for Tmux {
     }
 }
 
-/// What a command printed, and its exit code.
+/// The program, for somebody who is at home on a stage.
 #[expect(clippy::disallowed_methods, reason = "it is waited for, and killed on drop")]
-async fn pollux(stage: &Stage, tmux: &Tmux, args: &[&str]) -> (Option<i32>, String, String) {
+fn command(stage: &Stage, tmux: &Tmux, args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(args).current_dir(stage.workspace()).envs(stage.env()).kill_on_drop(true);
     command.env("POLLUX_TMUX", tmux.socket()).env("HOME", stage.home().path());
     command.env("GEMINI_CLI_PATH", stage.cli().program()).env("NO_COLOR", "1");
+    command
+}
+
+/// What a command printed, and its exit code.
+async fn pollux(stage: &Stage, tmux: &Tmux, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = command(stage, tmux, args);
     let ran = tokio::time::timeout(LIMIT, command.output()).await;
     let ran = ran.expect("a command comes to its end").unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+}
+
+/// What an agent shows, as soon as it is so.
+async fn shows(stage: &Stage, tmux: &Tmux, id: &str, is: impl Fn(&serde_json::Value) -> bool) {
+    wait_for("what is shown", LIMIT, async || {
+        let (_, screen, why) = pollux(stage, tmux, &["screen", id, "--json"]).await;
+        let screen: serde_json::Value = serde_json::from_str(&screen).unwrap_or_default();
+        if is(&screen) { Ok(()) } else { Err((screen, why)) }
+    })
+    .await;
+}
+
+/// Waits until the agent speaks.
+async fn speaks(stage: &Stage, tmux: &Tmux, id: &str) {
+    shows(stage, tmux, id, |screen| screen.to_string().contains("word 2 ")).await;
+}
+
+/// Waits until something is queued.
+async fn queues(stage: &Stage, tmux: &Tmux, id: &str) {
+    shows(stage, tmux, id, |screen| screen["queued"][0].is_string()).await;
 }
 
 #[tokio::test]
@@ -78,6 +109,22 @@ async fn what_one_command_starts_the_others_find() {
     assert_eq!(screen["status"], "idle");
     let (code, _, refused) = pollux(&stage, &tmux, &["interrupt", short]).await;
     assert!(code == Some(1) && refused.contains("nothing to stop"), "{refused}");
+    // Of a turn that is stopped, what was seen is told; what was queued behind it has its own answer, and its own end.
+    let slow = ["send", short, "go slow", "-w"];
+    let behind = ["send", short, "talk", "--busy", "queue", "-w"];
+    let stops = async {
+        speaks(&stage, &tmux, short).await;
+        let interrupts = async {
+            queues(&stage, &tmux, short).await;
+            pollux(&stage, &tmux, &["interrupt", short]).await
+        };
+        tokio::join!(pollux(&stage, &tmux, &behind), interrupts).0
+    };
+    let (stopped, queued) = tokio::join!(pollux(&stage, &tmux, &slow), stops);
+    let (code, said, why) = stopped;
+    assert!(code == Some(130) && said.starts_with("word 1 word 2 "), "{code:?} {said}{why}");
+    assert!(!said.contains("and another") && why.contains("what was seen of it"), "{said}{why}");
+    assert_eq!((queued.0, queued.1.trim()), (Some(0), TALK), "{}", queued.2);
     let (code, _, stderr) = pollux(&stage, &tmux, &["stop", short]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let (code, _, refused) = pollux(&stage, &tmux, &["screen", short]).await;
@@ -93,7 +140,6 @@ async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
         let (code, id, stderr) = pollux(&stage, &tmux, &["new"]).await;
         assert_eq!(code, Some(0), "{stderr}");
         let id = id.trim();
-        let talk = "I say a word, and another one.";
         let says = async |args: &[&str]| {
             let args: Vec<&str> =
                 args.iter().map(|arg| if *arg == "ID" { id } else { arg }).collect();
@@ -101,7 +147,7 @@ async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
             (code, said.trim().to_owned(), format!("{}: {args:?}: {stderr}", cli.version()))
         };
         let (code, said, why) = says(&["send", "ID", "talk", "-w"]).await;
-        assert_eq!((code, said.as_str()), (Some(0), talk), "{why}");
+        assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
         // Whoever comes in the middle of a turn and denies ends it, and hears nothing old of it.
         let (code, _, why) = says(&["send", "ID", "run a command", "-w"]).await;
         assert_eq!(code, Some(10), "{why}");
@@ -112,7 +158,7 @@ async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
         assert_eq!(code, Some(10), "{why}");
         let (code, said, why) =
             says(&["answer", "ID", "deny", "--reason", "talk instead", "-w"]).await;
-        assert_eq!((code, said.as_str()), (Some(0), talk), "{why}");
+        assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
         // What came of the words before is not what came of these.
         let (code, _, why) = says(&["send", "ID", "talk of one thing"]).await;
         assert_eq!(code, Some(0), "{why}");
@@ -123,10 +169,10 @@ async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
         assert_eq!((code, said.as_str()), (Some(0), "Written, or not."), "{why}");
         // What is no command of the CLI is a prompt.
         let (code, said, why) = says(&["send", "ID", "/talk to /me", "-w"]).await;
-        assert_eq!((code, said.as_str()), (Some(0), talk), "{why}");
+        assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
         let (code, said, why) = says(&["send", "ID", "talk", "-w", "--json"]).await;
         let told: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
-        assert_eq!((code, &told["answer"]), (Some(0), &talk.into()), "{why}{said}");
+        assert_eq!((code, &told["answer"]), (Some(0), &TALK.into()), "{why}{said}");
         let (code, _, why) = says(&["stop", "ID"]).await;
         assert_eq!(code, Some(0), "{why}");
         stage.close().await;
@@ -138,7 +184,6 @@ async fn who_waits_is_told_what_came_of_their_own_words_and_nothing_else() {
 async fn a_session_goes_on_after_a_denial_and_after_it_was_cleared() {
     let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "terminal").await.unwrap();
     let tmux = Tmux::new();
-    let talk = "I say a word, and another one.";
     let (code, id, stderr) = pollux(&stage, &tmux, &["new", "talk", "-w"]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let id = id.lines().next().unwrap();
@@ -153,11 +198,11 @@ async fn a_session_goes_on_after_a_denial_and_after_it_was_cleared() {
     let (code, said, stderr) = pollux(&stage, &tmux, &["new", "--resume", id]).await;
     assert_eq!((code, said.trim()), (Some(0), id), "{stderr}");
     let (code, said, stderr) = pollux(&stage, &tmux, &["send", id, "talk more", "-w"]).await;
-    assert_eq!((code, said.trim()), (Some(0), talk), "{stderr}");
+    assert_eq!((code, said.trim()), (Some(0), TALK), "{stderr}");
     let (code, _, stderr) = pollux(&stage, &tmux, &["send", id, "/clear", "-w"]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let (code, said, stderr) = pollux(&stage, &tmux, &["send", id, "talk anew", "-w"]).await;
-    assert_eq!((code, said.trim()), (Some(0), talk), "{stderr}");
+    assert_eq!((code, said.trim()), (Some(0), TALK), "{stderr}");
     let (code, _, stderr) = pollux(&stage, &tmux, &["stop", id]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let (code, _, stderr) = pollux(&stage, &tmux, &["new", "--session-id", id]).await;

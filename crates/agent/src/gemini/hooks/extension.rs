@@ -59,6 +59,8 @@ impl Extension {
             return Ok(false);
         }
         fs::remove_dir_all(&self.directory)?;
+        // The directory that was made for it goes too, unless others have come to be in it.
+        self.directory.parent().map(fs::remove_dir).map(Result::ok);
         Ok(true)
     }
 

@@ -4,7 +4,7 @@ use super::super::transcript::follow::Follow;
 use super::super::transcript::resume::is_stub;
 use super::super::transcript::store::project_hash;
 use super::super::transcript::{Transcript, newest_of, text};
-use super::words::bare;
+use super::words::{bare, is_said};
 use crate::model::{Event, EventKind, Role};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::HashSet;
@@ -220,11 +220,6 @@ pub(super) fn in_which(gemini: &Path, cwd: &Path, said: &str) -> Option<String> 
         let is_it = is_here && users.any(|message| is_said(&bare(&message.text()), &bare(said)));
         meta.session_id.clone().filter(|_| is_it)
     })
-}
-
-/// A user's words in a file, and what was seen or sent: the screen may show only the beginning.
-fn is_said(words: &str, said: &str) -> bool {
-    !said.is_empty() && (words == said || (said.len() >= 12 && words.starts_with(said)))
 }
 
 /// All session files of people, without those of the agents that agents have called.

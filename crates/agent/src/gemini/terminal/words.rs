@@ -95,6 +95,27 @@ pub(super) fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != VEIL).collect()
 }
 
+/// Whether the prompt of a turn, as it was told, is one that was sent, or has it in it: the CLI makes one prompt of all that it
+/// has queued. Blanks do not count.
+///
+/// ```
+/// use pollux_agent::gemini::terminal::is_prompt;
+///
+/// assert!(is_prompt("now the\n tests", "now the tests"));
+/// assert!(is_prompt("now the tests\n\nand the docs", "and the docs"));
+/// assert!(!is_prompt("now the tests of the docs", "now the tests"));
+/// ```
+pub fn is_prompt(told: &str, sent: &str) -> bool {
+    let queued = format!("\n\n{}\n\n", told.trim());
+    let (whole, own) = (bare(told), bare(sent));
+    is_said(&own, &whole) || queued.contains(&format!("\n\n{}\n\n", sent.trim()))
+}
+
+/// A person's words and what was seen of them, both bare: a screen may show only the beginning.
+pub(super) fn is_said(words: &str, said: &str) -> bool {
+    !said.is_empty() && (words == said || (said.len() >= 12 && words.starts_with(said)))
+}
+
 /// A draft without the pictures that newer versions show instead of their paths: `[Image one.png]`.
 fn without_images(draft: &str) -> String {
     let mut parts = draft.split("[Image");

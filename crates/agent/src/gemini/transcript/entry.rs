@@ -7,9 +7,11 @@ use crate::model::{Role, Text};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
+/// The tag of the record in which the CLI says where it is.
+const CONTEXT: &str = "session_context";
 /// Openings of user records that the CLI writes in the person's name. The tagged ones end at their closing tag, and a
 /// person's words may follow; the others are the CLI's from end to end.
-const TAGS: [&str; 3] = ["session_context", "hook_context", "state_snapshot"];
+const TAGS: [&str; 3] = [CONTEXT, "hook_context", "state_snapshot"];
 const OPENINGS: [&str; 3] = [
     "System: Potential loop detected.",
     "System: Please continue",
@@ -192,6 +194,15 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
             && (self.content.responses().next().is_some() || !self.content.words().is_empty())
     }
 
+    /// True for an answer that was said before. The CLI writes its history down once more when it resumes a session, and, since
+    /// 0.57 under new ids, when a turn is stopped: only what it writes first names its model.
+    pub(super) fn is_copied(&self) -> bool {
+        let names_no_model = self.row.model.is_none() || self.restored.contains(&"model");
+        // One in which nothing is said is no copy of anything: the CLI writes such where the model has said nothing.
+        let is_empty = self.content.is_silent() && self.call_ids().next().is_none();
+        self.role() == Role::Assistant && names_no_model && !is_empty
+    }
+
     /// True where it says or does something: a person's words or files, an answer, a call. What the CLI's own start-up
     /// leaves behind is not that.
     ///
@@ -239,6 +250,11 @@ pub fn is_context(text: &str) -> bool {
     !text.trim().is_empty() && without_context(text).is_empty()
 }
 
+/// True where a text begins with the CLI's words on where it is, whatever follows them.
+pub(super) fn begins_with_context(text: &str) -> bool {
+    opened(text, CONTEXT).is_some()
+}
+
 /// The text without the context that the CLI put in front of it, trimmed.
 fn without_context(text: &str) -> &str {
     let mut rest = text.trim();
@@ -248,9 +264,14 @@ fn without_context(text: &str) -> &str {
     rest
 }
 
+/// What follows `<tag>` at the start of a text.
+fn opened<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')
+}
+
 /// What follows `<tag>…</tag>` at the start of a text; an unclosed tag takes all.
 fn after_tag<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
-    let inner = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+    let inner = opened(text, tag)?;
     Some(inner.split_once(&format!("</{tag}>")).map_or("", |(_, after)| after))
 }
 

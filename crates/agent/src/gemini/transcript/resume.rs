@@ -6,6 +6,7 @@
 //! message. If anything is missing, the file is put back as it was.
 
 use super::digest::digest;
+use super::entry::begins_with_context;
 use super::rescue::{copy_to, make_private, put};
 use super::scan::short_id;
 use super::whole::{Format, Transcript, text};
@@ -19,9 +20,6 @@ use std::time::Duration;
 
 /// Since this version a resume in the minute in which the session was made destroys it.
 const CLASHES: Version = Version::new(0, 39, 0);
-
-/// How a record begins in which the CLI says where it is.
-const CONTEXT: &str = "<session_context>";
 
 /// A session to go on with.
 #[derive(Debug, Clone)]
@@ -223,7 +221,7 @@ pub(super) fn messages(bytes: &[u8]) -> Vec<String> {
     let text = text(bytes);
     let transcript = Transcript::read(&text);
     let spoken = |message: &Message<'_>| {
-        let merged = message.role == Role::User && message.text().starts_with(CONTEXT);
+        let merged = message.role == Role::User && begins_with_context(&message.text());
         !message.meta && message.role != Role::System && !merged && !is_empty(message)
     };
     transcript.messages().filter(spoken).map(|message| fingerprint(&message)).collect()

@@ -100,6 +100,7 @@ pub(super) fn message<'a>(
             _ => None,
         },
         restored: entry.restored.clone(),
+        copied: entry.is_copied(),
         recovered: false,
         original: Cow::Borrowed(entry.original),
     })

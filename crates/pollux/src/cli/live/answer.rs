@@ -93,15 +93,19 @@ async fn begins(
     }
 }
 
-/// What came of an answer, of all that happened until it was given: what was asked before is answered.
+/// What came of an answer, of all that happened until it was given: what was asked before is answered, and what was
+/// said before was told.
 fn of_answer(mut early: Vec<Event<'static>>) -> Vec<Event<'static>> {
     let given = early.iter().position(|event| matches!(event.kind, EventKind::Answered { .. }));
     let mut at = 0;
     early.retain(|event| {
         at += 1;
         let before = given.is_some_and(|given| at <= given);
-        let moot = matches!(event.kind, EventKind::Asked(_) | EventKind::SessionChanged(_));
-        !(before && moot)
+        let is_moot = |kind: &EventKind<'_>| {
+            use EventKind::{Asked, SessionChanged, TextGrew};
+            matches!(kind, Asked(_) | SessionChanged(_) | TextGrew { .. })
+        };
+        !(before && is_moot(&event.kind))
     });
     early
 }

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::cli::Cli;
-use pollux_agent::gemini::terminal::{Live, Start, all};
+use pollux_agent::gemini::terminal::{Live, Start, all, is_id_taken};
 use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ const MOST: usize = 1000;
 
 /// So many rows above the screen are looked at for why an agent has ended.
 const LAST_WORDS: usize = 50;
+
+/// How long a window may take to open.
+const OPENS: Duration = Duration::from_secs(2);
 
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
@@ -99,7 +102,9 @@ impl New {
         if let Some((_, home)) = self.env.iter().find(|(name, _)| name == "GEMINI_CLI_HOME") {
             config.gemini = Path::new(home).join(".gemini");
         }
-        let mut live = self.start(&config).await?;
+        let Some(mut live) = self.start_or_leave(&config).await? else {
+            return Ok(ExitCode::from(130));
+        };
         let waits = self.tell.wait && self.prompt.is_some() && !self.attach;
         let mut teller = Teller::waiting(self.output, waits && self.tell.json);
         let called = name(&live, &config).await?;
@@ -108,12 +113,9 @@ impl New {
             return Ok(ExitCode::from(130));
         }
         let key = name(&live, &config).await?;
-        let mut early = Vec::new();
-        if self.resume.is_some() {
-            // The next start of the CLI, whosever it is, must find nothing for which it would delete the session.
-            let safe = live.orders();
-            order(&mut live, safe.is_whole(), |event| early.push(event)).await?;
-        }
+        let Some(early) = or_leave(&key, self.is_safe(&mut live)).await? else {
+            return Ok(ExitCode::from(130));
+        };
         if let Some(client) = Client::running(&config).await? {
             tell(&client, &super::find(&key, &config).await?).await?;
         }
@@ -122,10 +124,8 @@ impl New {
                 report::note(&format!("session {key}"));
             }
             told(&early, &mut teller)?;
-            while let Some(event) = live.next().await {
-                teller.event(&event)?;
-            }
-            return Ok(ExitCode::SUCCESS);
+            let left = or_leave(&key, until_gone(&mut live, &mut teller)).await?.is_none();
+            return Ok(if left { ExitCode::from(130) } else { ExitCode::SUCCESS });
         }
         if !(waits && self.tell.json) {
             begun(&key, self.tell.json)?;
@@ -137,6 +137,17 @@ impl New {
             return self.rests(&mut live, &early, &mut teller, &key).await;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Waits until the next start of the CLI, whosever it is, finds nothing for which it would delete a session that is gone on
+    /// with. Gives what happened meanwhile.
+    async fn is_safe(&self, live: &mut Live) -> anyhow::Result<Vec<Event<'static>>> {
+        let mut early = Vec::new();
+        if self.resume.is_some() {
+            let safe = live.orders();
+            order(live, safe.is_whole(), |event| early.push(event)).await?;
+        }
+        Ok(early)
     }
 
     /// Waits for the end of the turn that the first prompt begins.
@@ -184,6 +195,22 @@ impl New {
         change::begin(&client, &begin, self.tell).await
     }
 
+    /// Starts the agent, unless somebody presses Ctrl-C before it has a window: then none is left behind.
+    async fn start_or_leave(&self, config: &Config) -> anyhow::Result<Option<Live>> {
+        let start = self.start(config);
+        tokio::pin!(start);
+        tokio::select! {
+            live = &mut start => return live.map(Some),
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        // A window that is being opened can be taken away when it is there.
+        if let Ok(Ok(live)) = tokio::time::timeout(OPENS, start).await {
+            drop(live.pane().kill().await);
+        }
+        report::note("nothing was begun");
+        Ok(None)
+    }
+
     async fn start(&self, config: &Config) -> anyhow::Result<Live> {
         let cwd = self.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
         let search = config.search_for(self.agent_path.as_ref());
@@ -217,6 +244,14 @@ impl New {
         }
         start.cli(cli).start().await.map_err(trouble)
     }
+}
+
+/// Tells what happens until the agent is gone.
+async fn until_gone(live: &mut Live, teller: &mut Teller) -> anyhow::Result<()> {
+    while let Some(event) = live.next().await {
+        teller.event(&event)?;
+    }
+    Ok(())
 }
 
 /// Tells the id of a session that has a terminal now.
@@ -295,7 +330,7 @@ async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
     drop(live.pane().kill().await);
     let message = "the agent has ended before it was ready".to_owned();
     let trouble = Trouble::failed("not_started", message);
-    let trouble = trouble.hint(if words.iter().any(|row| row.contains("different ID")) {
+    let trouble = trouble.hint(if is_id_taken(&words) {
         "choose another id, or go on with that session: `pollux new --resume ID`"
     } else if words.is_empty() {
         "`pollux capabilities` says what is missing"

@@ -81,6 +81,10 @@ impl Send {
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
         let awaits = if matches!(words, Words::Prompt(_)) { Awaits::Turn } else { Awaits::Command };
+        let queued = match &words {
+            Words::Prompt(text) if busy == Busy::Queue && files.is_empty() => Some(text.clone()),
+            _ => None,
+        };
         // What happens until then is of the turn before.
         order(&mut live, orders.ready(busy), drop).await?;
         let mut early = Vec::new();
@@ -92,6 +96,7 @@ impl Send {
         }
         let mut teller = Teller::waiting(self.output, self.tell.json);
         teller.awaits(awaits);
+        teller.queued(queued);
         let rest = told(&early, &mut teller)?;
         let rest = or_leave(&self.id, come_to_rest(&mut live, rest, &mut teller)).await?;
         rested(rest, &Reply::Done(Done::Sent), &teller, self.tell.json)

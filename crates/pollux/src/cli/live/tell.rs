@@ -3,8 +3,9 @@
 use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
+use pollux_agent::gemini::terminal::is_prompt;
 use pollux_agent::model::{
-    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, Source, StopReason,
+    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, StopReason,
 };
 use std::collections::HashMap;
 use std::io::Write;
@@ -40,13 +41,15 @@ pub(in crate::cli) struct Teller {
     format: Format,
     /// What was printed of each message: one is recorded again when more is known of it.
     said: HashMap<String, String>,
-    /// What was said since the last line of a story.
+    /// What was seen to be said since the last message, or since the last line of a story.
     text: String,
     /// True where a message of the agent was told.
     heard: bool,
     awaits: Awaits,
     /// True where what the agent says is of the turn that is waited for.
     speaks: bool,
+    /// The prompt whose turn is waited for, where another turn may end before it.
+    own: Option<String>,
     /// What was said, in its order, for those who are told at the end.
     kept: Vec<String>,
 }
@@ -71,6 +74,7 @@ impl Teller {
             heard: false,
             awaits: Awaits::Rest,
             speaks: true,
+            own: None,
             kept: Vec::new(),
         }
     }
@@ -87,6 +91,15 @@ impl Teller {
         self.speaks = what == Awaits::Rest;
     }
 
+    /// The turn that is waited for is that of this prompt, where it stands behind another one's.
+    pub(in crate::cli) fn queued(&mut self, prompt: Option<String>) {
+        self.own = prompt;
+    }
+
+    fn is_own(&self, prompt: &str) -> bool {
+        self.own.as_ref().is_none_or(|own| is_prompt(prompt, own))
+    }
+
     /// All that was said.
     pub(in crate::cli) fn answer(&self) -> String {
         self.kept.join("\n")
@@ -101,7 +114,8 @@ impl Teller {
     pub(in crate::cli) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<Option<Rest>> {
         let old = self.is_old(event);
         if let EventKind::MessageRecorded { message, .. } = &event.kind {
-            self.heard |= message.role == Role::Assistant && !old;
+            let speaks = message.role == Role::Assistant && !message.blocks().is_empty();
+            self.heard |= speaks && !old;
         }
         match self.format {
             Format::Events => {
@@ -119,15 +133,15 @@ impl Teller {
     /// Whether an event is of another turn, or an old message that is told again.
     fn is_old(&mut self, event: &Event<'_>) -> bool {
         match &event.kind {
-            EventKind::TurnStarted { .. } => (self.awaits, self.speaks) = (Awaits::Rest, true),
+            EventKind::TurnStarted { prompt } if self.is_own(&prompt.to_str()) => {
+                (self.awaits, self.speaks, self.own) = (Awaits::Rest, true, None);
+            }
             EventKind::MessageRecorded { message, changed } => {
-                let first = !changed && !message.meta;
-                self.speaks |= message.role == Role::User && first;
-                // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
-                // its model. One that is only changed, and was not told here, was said before.
-                let again = event.source == Source::SessionFile && message.model.is_none();
+                let asks = message.role == Role::User && !changed && !message.meta;
+                self.speaks |= asks && self.is_own(&message.text());
+                // One that is only changed, and was not told here, was said before.
                 let told = self.said.contains_key(message.id.to_str().as_ref());
-                return !self.speaks || again || (*changed && !told);
+                return !self.speaks || message.copied || (*changed && !told);
             }
             _ => {}
         }
@@ -189,21 +203,22 @@ impl Teller {
 
     fn words(&mut self, event: &Event<'_>) -> anyhow::Result<()> {
         match &event.kind {
+            EventKind::TextGrew { part: Part::Text, text, .. } if self.speaks => {
+                self.text.push_str(&text.to_str());
+            }
             EventKind::MessageRecorded { message, .. } if message.role == Role::Assistant => {
+                if !message.blocks().is_empty() {
+                    self.text.clear();
+                }
                 let text = message.text();
                 let told = self.said.entry(message.id.to_string()).or_default();
                 if text.trim().is_empty() || *told == text {
                     return Ok(());
                 }
                 told.clone_from(&text);
-                if self.format == Format::Kept {
-                    self.kept.push(text);
-                    return Ok(());
-                }
-                let mut out = report::out();
-                writeln!(out, "{}", clean(text.trim_end()))?;
-                out.flush()?;
+                self.say(text)?;
             }
+            EventKind::TurnEnded { stop_reason: StopReason::Cancelled, .. } => self.break_off()?,
             EventKind::Asked(asked) => question(asked),
             EventKind::Notice { level: Level::Warning, text } => report::warn(&clean(text)),
             EventKind::TurnEnded { error: Some(error), .. } => report::failure(error),
@@ -211,6 +226,40 @@ impl Teller {
         }
         Ok(())
     }
+}
+
+impl Teller {
+    fn say(&mut self, text: String) -> anyhow::Result<()> {
+        if self.format == Format::Kept {
+            self.kept.push(text);
+            return Ok(());
+        }
+        let mut out = report::out();
+        writeln!(out, "{}", clean(text.trim_end()))?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// The turn was stopped in the middle of an answer: the agent keeps nothing of that, so what was seen of it is told.
+    fn break_off(&mut self) -> anyhow::Result<()> {
+        let seen = std::mem::take(&mut self.text);
+        if !is_news(&seen, self.said.values()) {
+            return Ok(());
+        }
+        report::quiet(BROKEN_OFF);
+        self.say(seen.trim().to_owned())
+    }
+}
+
+/// What is said of an answer whose turn was stopped: the screen has it without its marks, and broken into rows.
+pub(in crate::cli) const BROKEN_OFF: &str =
+    "the turn was stopped in the middle of an answer; this is what was seen of it";
+
+/// Whether something was seen that nobody has written down, blanks aside.
+pub(in crate::cli) fn is_news<'s>(seen: &str, mut said: impl Iterator<Item = &'s String>) -> bool {
+    let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+    let seen = squeezed(seen);
+    !seen.is_empty() && !said.any(|said| squeezed(said).contains(&seen))
 }
 
 /// A question, and what can be answered.

@@ -4,14 +4,15 @@ use crate::api::{Events, Summary};
 use crate::cli::complete::ids;
 use crate::cli::live::answer::EXPLAINED;
 use crate::cli::live::send::{exit, or_leave, with_answer};
-use crate::cli::live::tell::Rest;
+use crate::cli::live::tell::{BROKEN_OFF, Rest, is_news};
 use crate::client::{Client, Until, Waited, escaped, wait};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
-use pollux_agent::model::{Event, EventKind, Failure, StopReason};
+use pollux_agent::gemini::terminal::is_prompt;
+use pollux_agent::model::{Event, EventKind, Failure, Part, StopReason};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::process::ExitCode;
@@ -107,9 +108,14 @@ pub(super) async fn until_idle(
     asked: Option<&impl Serialize>,
 ) -> anyhow::Result<ExitCode> {
     let waiting = at_rest(client, &before.id, before.seq, own);
-    let Some((until, since)) = or_leave(&before.id, waiting).await? else {
+    let Some((until, mut since)) = or_leave(&before.id, waiting).await? else {
         return Ok(ExitCode::from(130));
     };
+    if until == Until::Idle && is_held(client, &before.id, own.prompt).await? {
+        since = Since { ended: Some(StopReason::Cancelled), ..Since::default() };
+        let go_on = format!("`pollux queue {} --continue` sends it", before.id);
+        report::note(&format!("the turn before it was stopped, and the prompt waits: {go_on}"));
+    }
     let rest = match (until, since.ended) {
         // After a turn that failed or was stopped the agent is idle too.
         (Until::Idle, Some(reason)) => Rest::Done(reason),
@@ -117,6 +123,9 @@ pub(super) async fn until_idle(
         (Until::Question, _) => Rest::Asked,
         (Until::Exit, _) => Rest::Exited,
     };
+    if since.broken_off().is_some() {
+        report::quiet(BROKEN_OFF);
+    }
     if let Some(asked) = asked {
         report::json(&with_answer(asked, rest, &since.text())?)?;
     } else {
@@ -129,6 +138,13 @@ pub(super) async fn until_idle(
         report::failure(failure);
     }
     Ok(if until == Until::Idle { exit(rest) } else { ExitCode::from(code(until).1) })
+}
+
+/// Whether a prompt is held back, because the turn before it was stopped: then nothing of what was said is the answer to it.
+async fn is_held(client: &Client, session: &str, prompt: Option<&str>) -> anyhow::Result<bool> {
+    let Some(prompt) = prompt else { return Ok(false) };
+    let queue = client.session(session).await?.queue;
+    Ok(queue.iter().any(|queued| queued.text == prompt))
 }
 
 /// Waits for a rest, and gives what happened until then.
@@ -165,27 +181,21 @@ struct Told<'e> {
     stop_reason: Option<StopReason>,
     #[serde(default)]
     prompt: Option<String>,
-    /// The session's file, where nothing else is said.
+    /// Of a text that grew.
     #[serde(default)]
-    source: Option<&'e str>,
+    part: Option<Part>,
+    #[serde(default)]
+    text: Option<String>,
 }
 
+/// A message, as far as it matters here.
 #[derive(Deserialize)]
 struct Message {
     id: String,
     role: String,
     content: Value,
     #[serde(default)]
-    model: Option<String>,
-    #[serde(default)]
-    restored: Vec<String>,
-}
-
-impl Message {
-    /// Whether the agent's file has it for the second time: then it names no model, unless that was found in the first.
-    fn is_again(&self) -> bool {
-        self.model.is_none() || self.restored.iter().any(|field| field == "model")
-    }
+    copied: bool,
 }
 
 /// What happened after an event.
@@ -196,8 +206,21 @@ struct Since {
     /// How the last turn ended.
     ended: Option<StopReason>,
     failure: Option<Box<Failure>>,
+    /// What was seen to be said since the last message.
+    seen: String,
     /// The prompt whose turn it is about.
     own: Option<String>,
+    /// That turn has begun, and then another one: what is said now is the answer to that.
+    place: Place,
+}
+
+/// Where something happened.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Before,
+    Within,
+    After,
 }
 
 async fn since(
@@ -206,7 +229,7 @@ async fn since(
     mut after: u64,
     own: Option<&str>,
 ) -> anyhow::Result<Since> {
-    let mut since = Since { own: own.map(bare), ..Since::default() };
+    let mut since = Since { own: own.map(str::to_owned), ..Since::default() };
     loop {
         let path = format!("/api/v1/sessions/{}/events?after={after}&limit=500", escaped(session));
         let page: Events = client.get(&path).await?;
@@ -227,20 +250,17 @@ async fn since(
 impl Since {
     fn event(&mut self, json: &str) {
         let Ok(told) = serde_json::from_str::<Told<'_>>(json) else { return };
+        if self.place == Place::After {
+            return;
+        }
         match told {
-            Told { kind: "message_recorded", message: Some(message), changed, source, .. } => {
-                // The CLI writes its history once more when a turn is stopped, under new ids: only what it writes first names
-                // its model.
-                let again =
-                    source.is_none_or(|source| source == "session_file") && message.is_again();
-                self.recorded(message, changed || again);
+            Told { kind: "text_grew", part: Some(Part::Text), text: Some(text), .. } => {
+                self.seen.push_str(&text);
             }
-            Told { kind: "turn_started", prompt, .. } => {
-                if self.own.is_some() && prompt.as_deref().map(bare) == self.own {
-                    self.said.clear();
-                }
-                (self.ended, self.failure) = (None, None);
+            Told { kind: "message_recorded", message: Some(message), changed, .. } => {
+                self.recorded(message, changed);
             }
+            Told { kind: "turn_started", prompt, .. } => self.began(&prompt.unwrap_or_default()),
             Told { kind: "turn_ended", stop_reason: Some(reason), .. } => {
                 self.ended = Some(reason);
                 self.failure = failure(json);
@@ -249,26 +269,49 @@ impl Since {
         }
     }
 
+    fn began(&mut self, prompt: &str) {
+        let is_own = self.own.as_ref().is_some_and(|own| is_prompt(prompt, own));
+        self.place = match self.place {
+            Place::Before if is_own => Place::Within,
+            Place::Within => Place::After,
+            place => place,
+        };
+        if self.place != Place::After {
+            (self.ended, self.failure) = (None, None);
+            self.seen.clear();
+        }
+        if is_own {
+            self.said.clear();
+        }
+    }
+
     fn recorded(&mut self, message: Message, changed: bool) {
         let known = self.said.len();
         self.said.retain(|(id, _)| *id != message.id);
-        // One that is only changed was said before.
-        if message.role != "assistant" || (changed && self.said.len() == known) {
+        // One that is only changed, or copied, was said before.
+        let old = (changed || message.copied) && self.said.len() == known;
+        if message.role != "assistant" || old {
             return;
+        }
+        if message.content.as_array().is_some_and(|blocks| !blocks.is_empty()) {
+            self.seen.clear();
         }
         self.said.push((message.id, words(&message.content)));
     }
 
+    /// What was seen of an answer whose turn was stopped in the middle of it: the agent keeps nothing of that.
+    fn broken_off(&self) -> Option<&str> {
+        let stopped = self.ended == Some(StopReason::Cancelled);
+        let news = stopped && is_news(&self.seen, self.said.iter().map(|(_, text)| text));
+        news.then_some(&*self.seen)
+    }
+
     fn text(&self) -> String {
-        let lines = self.said.iter().map(|(_, text)| clean(text.trim()).into_owned());
+        let lines = self.said.iter().map(|(_, text)| text.as_str()).chain(self.broken_off());
+        let lines = lines.map(|text| clean(text.trim()).into_owned());
         let lines: Vec<String> = lines.filter(|text| !text.is_empty()).collect();
         if lines.is_empty() { String::new() } else { format!("{}\n", lines.join("\n")) }
     }
-}
-
-/// A prompt for comparing: the agent may have other blanks in it, and what makes it no command.
-fn bare(prompt: &str) -> String {
-    prompt.chars().filter(|c| !c.is_whitespace() && *c != '\u{2060}').collect()
 }
 
 /// Why a turn failed, if it did.

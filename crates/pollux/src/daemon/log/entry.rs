@@ -245,6 +245,7 @@ mod tests {
             meta: false,
             level: None,
             restored: Vec::new(),
+            copied: false,
             recovered: false,
             original: original.to_owned().into(),
         };

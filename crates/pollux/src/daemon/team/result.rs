@@ -21,7 +21,8 @@ pub(super) fn answer(turn: &Turn) -> Option<String> {
     let mut said: Vec<(String, String)> = Vec::new();
     for event in events(turn) {
         let message = &event["message"];
-        if event["type"] == "message_recorded" && message["role"] == "assistant" {
+        let answers = message["role"] == "assistant" && message["copied"] != true;
+        if event["type"] == "message_recorded" && answers {
             let id = message["id"].as_str().unwrap_or_default().to_owned();
             let text = text_of(&message["content"]);
             match said.iter_mut().find(|(known, _)| *known == id) {
@@ -112,6 +113,11 @@ mod tests {
         assert_eq!(done_of(&heard).text, "It is 7.");
         let recorded = json!({ "type": "message_recorded", "message": {
             "id": "m", "role": "assistant", "content": "It is 7.\n" } });
-        assert_eq!(done_of(&[heard.to_vec(), vec![recorded]].concat()).text, "It is 7.\n");
+        let told = [heard.to_vec(), vec![recorded]].concat();
+        assert_eq!(done_of(&told).text, "It is 7.\n");
+        // What was said in a turn before, written down once more.
+        let copied = json!({ "type": "message_recorded", "message": {
+            "id": "n", "role": "assistant", "content": "It is 6.", "copied": true } });
+        assert_eq!(done_of(&[told, vec![copied]].concat()).text, "It is 7.\n");
     }
 }

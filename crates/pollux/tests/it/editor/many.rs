@@ -79,7 +79,7 @@ impl Kept {
         let whole = transcript.messages().filter(|message| !message.meta).map(|message| {
             let mut json = serde_json::to_value(&message).unwrap();
             let members = json.as_object_mut().unwrap();
-            for fleeting in ["id", "_original", "restored"] {
+            for fleeting in ["id", "_original", "restored", "copied"] {
                 members.remove(fleeting);
             }
             json
