@@ -6,6 +6,7 @@ mod kinds;
 mod letters;
 mod more;
 mod old;
+mod paused;
 mod restart;
 mod schedule;
 mod shared;
