@@ -1,6 +1,7 @@
 //! Teams, with the real Gemini CLI: agents on rehearsal scripts that call the tools of our MCP server for real.
 
 mod clients;
+mod ends;
 mod house;
 mod kinds;
 mod letters;
