@@ -2,6 +2,7 @@
 
 mod begin;
 mod branch;
+mod ends;
 mod hooked;
 mod pump;
 mod record;
@@ -18,6 +19,7 @@ use crate::daemon::clock::Clock;
 use crate::daemon::log::{Feed, Log};
 use crate::daemon::view::View;
 use begin::Left;
+use ends::stopped;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -252,12 +254,6 @@ impl Task {
         }
     }
 
-    /// True where the agent would outlive the daemon, and was told to end.
-    fn is_ending(&self) -> bool {
-        let there = self.session.state().status != SessionStatus::Exited;
-        self.ends && there && self.summary.driver == Some(Driver::Terminal)
-    }
-
     /// How long until time is to be told.
     fn wait(&self) -> Duration {
         let now = self.clock.now();
@@ -482,14 +478,6 @@ impl Task {
             };
             (order, outcome)
         }));
-    }
-}
-
-/// The daemon ends; and where an agent is on its way out, the time that it has for that is over.
-async fn stopped(stop: &CancellationToken, leaving: Option<Instant>) {
-    match leaving {
-        Some(late) => tokio::time::sleep_until(late).await,
-        None => stop.cancelled().await,
     }
 }
 
