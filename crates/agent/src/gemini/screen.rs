@@ -120,6 +120,13 @@ pub struct Choosable {
     pub effect: Effect,
 }
 
+impl Choosable {
+    /// True where it is chosen by typing something.
+    pub(in crate::gemini) fn is_typed(&self) -> bool {
+        self.label == "Enter a custom value" || self.label.starts_with("Type your feedback")
+    }
+}
+
 impl Dialog {
     /// The dialog as a question. The id is the driver's, which knows what is new; an option's id is its label, because
     /// numbers shift.

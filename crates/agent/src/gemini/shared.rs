@@ -8,19 +8,18 @@
 //! What was lent is written down before anything is touched. After a crash the next one puts it back.
 
 mod add;
+mod known;
 mod note;
 mod part;
 
 pub use add::add;
+pub use known::Known;
 pub use note::{How, Returned};
 
-use super::cli::Search;
 use super::servers::{self, Entry};
-use super::settings::Machine;
 use note::{File, Note};
 use part::{Ours, free, healed};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
@@ -159,59 +158,9 @@ impl Drop for Loan {
     }
 }
 
-/// What a server is called that is told to a process: its own name, or one with a number behind it where the user or the
-/// project has one of that name, or keeps it out.
-pub fn free_name(name: &str, home: &Path, cwd: &Path) -> io::Result<String> {
-    Ok(free(name, &taken(home, cwd)?))
-}
-
-/// The argument that lets in servers which are told to a process, beside those that the user and the project let in; none where
-/// they let in all, or where the machine's administrator has a say in it.
-pub fn let_in(
-    names: &[&str],
-    home: &Path,
-    cwd: &Path,
-    env: &[(OsString, OsString)],
-) -> io::Result<Option<OsString>> {
-    let text = |file: &Path| -> io::Result<String> {
-        Ok(String::from_utf8_lossy(&read(file)?.unwrap_or_default()).into_owned())
-    };
-    let machine = Machine::of(env, &Search::of_process());
-    let ruled =
-        |file: &Path| fs::read_to_string(file).is_ok_and(|it| servers::allowed(&it).is_some());
-    if machine.files().into_iter().any(ruled) {
-        return Ok(None);
-    }
-    let (user, project) = (text(&settings(home))?, text(&settings(cwd))?);
-    // Where both have a list, the CLI lets in what is in both.
-    let mut lists = [&user, &project].into_iter().filter_map(|text| servers::allowed(text));
-    let Some(mut allowed) = lists.next() else { return Ok(None) };
-    if let Some(other) = lists.next() {
-        allowed.retain(|name| other.contains(name));
-    }
-    // With this argument it no longer looks at those that are kept out.
-    let kept_out = [servers::excluded(&user), servers::excluded(&project)].concat();
-    allowed.retain(|name| !kept_out.contains(name));
-    allowed.extend(names.iter().map(ToString::to_string));
-    Ok(Some(format!("--allowed-mcp-server-names={}", allowed.join(",")).into()))
-}
-
-/// The names of servers that settings have, or keep out.
-fn taken(home: &Path, cwd: &Path) -> io::Result<Vec<String>> {
-    let mut taken = Vec::new();
-    for file in [settings(home), settings(cwd)] {
-        let text = read(&file)?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let names = servers::names(&text);
-        taken.extend(names.map_err(|why| io::Error::other(format!("{}: {why}", file.display())))?);
-        taken.extend(servers::excluded(&text));
-    }
-    Ok(taken)
-}
-
 /// The servers by names that nobody else's have, and what those are called that have another one now.
 fn named(wants: &Wants) -> io::Result<(Vec<Entry>, BTreeMap<String, String>)> {
-    let mut taken = taken(&wants.home, &wants.cwd)?;
+    let mut taken = known::taken(&known::texts(&wants.home, &wants.cwd)?)?;
     let (mut named, mut called) = (Vec::new(), BTreeMap::new());
     for (name, value) in &wants.servers {
         let own = free(name, &taken);

@@ -19,7 +19,7 @@ use output::Output;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Outcome, Run as Order, Running};
 use pollux_agent::model::{Failure, Mode, Phase, StopReason};
-pub(super) use prompt::duration;
+pub(super) use prompt::{duration, span};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

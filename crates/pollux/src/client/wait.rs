@@ -88,6 +88,17 @@ pub async fn wait(client: &Client, session: &str, until: &[Until]) -> anyhow::Re
     Ok(came.map_or(Waited::Gone, Waited::Came))
 }
 
+/// Waits until a turn begins after an event, or none can.
+pub async fn begins(client: &Client, session: &str, after: (u64, u64)) -> anyhow::Result<()> {
+    follow(client, session, Some(after), |frame| {
+        let status = frame.pointer("/session/status").and_then(Value::as_str);
+        let events = frame.get("events").and_then(Value::as_array).into_iter().flatten();
+        let mut kinds = events.filter_map(|event| event.pointer("/event/type"));
+        Ok(status != Some("exited") && !kinds.any(|kind| kind == "turn_started"))
+    })
+    .await
+}
+
 fn is_answered(frame: &Value) -> bool {
     let questions = frame.pointer("/session/questions").and_then(Value::as_array);
     questions

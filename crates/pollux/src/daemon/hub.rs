@@ -9,6 +9,7 @@ mod headless;
 mod hooks;
 mod repair;
 mod restore;
+mod resumed;
 mod shared;
 mod task;
 pub mod terminal;

@@ -4,8 +4,8 @@ mod kind;
 mod options;
 mod shown;
 
-use super::Dialog;
 use super::layout::Frame;
+use super::{Choosable, Dialog};
 
 /// What stands before a tool in a box of the conversation: done, running, queued, failed, cancelled.
 const OF_A_TOOL: &[char] = &['✓', '⊶', 'o', 'x', '-', '≡'];
@@ -57,7 +57,7 @@ fn read(rows: &[String]) -> Option<Dialog> {
         meaning: shown::meaning(kind, head.as_ref(), before),
         body: shown::whole(kind, before),
         options: options.to_vec(),
-        typed: typed || options.iter().any(|option| kind::is_typed(&option.label)),
+        typed: typed || options.iter().any(Choosable::is_typed),
         place: head.as_ref().and_then(|head| head.place),
     };
     options::settle(&mut dialog.options, kind);

@@ -36,6 +36,10 @@ impl Work {
         }
         let (id, dialog) = (id.to_owned(), dialog.clone());
         let (at, option) = find(&dialog, choice)?;
+        if option.is_typed() && reason.is_none() {
+            let message = format!("\u{201c}{}\u{201d} wants words of yours", option.label);
+            return Err(refusal("no_words", &message, "say them with it: `--reason TEXT`"));
+        }
         self.choose(&dialog, at).await?;
         let typed = reason.filter(|_| dialog.typed && takes_text(&option, &dialog));
         if let Some(text) = typed {
@@ -71,6 +75,10 @@ impl Work {
 
     /// Chooses an option: by its number where it has one, which takes effect at once; else by going there.
     async fn choose(&mut self, dialog: &Dialog, at: usize) -> Result<(), Failure> {
+        if dialog.options.get(at).is_some_and(|option| option.selected && option.is_typed()) {
+            // Whatever is pressed there is one of its words.
+            return Ok(());
+        }
         let number = dialog.options.get(at).and_then(|option| option.number);
         if let Some(number) = number.filter(|number| *number < 10) {
             return self.pane.press(&[&number.to_string()]).await;

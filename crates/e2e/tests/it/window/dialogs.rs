@@ -102,12 +102,18 @@ async fn what_the_model_wants_to_know_is_answered_by_label_and_in_words() {
         let (_, labels) = asked(show, from).await;
         let custom = labels.last().unwrap().clone();
         let orders = show.live.orders();
+        let wordless = show.order(orders.answer(None, custom.clone(), None)).await;
+        assert_eq!(wordless.unwrap_err().code, "no_words");
+        // Also where somebody at the desk has gone there before.
+        let number = labels.len().to_string();
+        show.live.pane().press(&[&number]).await.unwrap();
         let words = Some("a pile of cards".to_owned());
-        show.order(orders.answer(None, custom, words)).await.unwrap();
+        show.order(orders.answer(None, number, words)).await.unwrap();
         assert_eq!(ended(show, from).await, StopReason::EndTurn);
         let told = show.heard.iter().skip(from).any(|event| match &event.kind {
             EventKind::MessageRecorded { message, .. } if message.role != Role::User => {
-                serde_json::to_string(message).unwrap().contains("a pile of cards")
+                let message = serde_json::to_string(message).unwrap();
+                message.contains("a pile of cards") && !message.contains("3a pile of cards")
             }
             _ => false,
         });

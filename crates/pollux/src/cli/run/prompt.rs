@@ -84,6 +84,14 @@ pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * factor).map_err(|error| error.to_string())
 }
 
+/// A time with its unit: what a number alone would mean, everybody takes for something else.
+pub(in crate::cli) fn span(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!("of what? Say {text}s, {text}m or {text}h"));
+    }
+    duration(text)
+}
+
 /// `NAME=VALUE`.
 pub(in crate::cli) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -94,7 +102,7 @@ pub(in crate::cli) fn variable(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, variable};
+    use super::{duration, span, variable};
     use std::time::Duration;
 
     #[test]
@@ -102,6 +110,12 @@ mod tests {
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         assert!(duration("soon").is_err() && duration("5 parsecs").is_err());
+    }
+
+    #[test]
+    fn a_budget_says_its_unit() {
+        assert_eq!(span("1m"), Ok(Duration::from_mins(1)));
+        assert_eq!(span("1"), Err("of what? Say 1s, 1m or 1h".to_owned()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::cli::complete::ids;
 use crate::cli::live::answer::EXPLAINED;
 use crate::cli::live::send::{exit, or_leave, with_answer};
 use crate::cli::live::tell::{BROKEN_OFF, Rest, is_news};
-use crate::client::{Client, Until, Waited, escaped, wait};
+use crate::client::{Client, Until, Waited, begins, escaped, wait};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// Wait until the agent is idle, asks, or is gone
 #[derive(Debug, clap::Args)]
@@ -96,9 +96,6 @@ pub(super) struct Own<'o> {
     pub explained: bool,
 }
 
-/// How often it is looked for.
-const LOOK: Duration = Duration::from_millis(200);
-
 /// Waits until there is nothing more to do without a person, and prints what the agent said since, and what it asks: with
 /// `asked`, all in one object.
 pub(super) async fn until_idle(
@@ -159,13 +156,14 @@ async fn at_rest(
         let Waited::Came(until) = wait(client, session, ANY).await? else {
             return Err(client.gone().into());
         };
+        let at = client.session(session).await?;
         let since = since(client, session, after, own.prompt).await?;
         let stopped = until == Until::Idle && since.ended == Some(StopReason::Cancelled);
         // An answer that has ended the turn: its reason is the next prompt, which is on its way.
-        if !(own.explained && stopped && Instant::now() < late) {
+        let next = begins(client, session, (at.seq, at.epoch));
+        if !(own.explained && stopped) || timeout_at(late, next).await.is_err() {
             return Ok((until, since));
         }
-        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -16,12 +16,20 @@ use std::time::Duration;
 
 /// How wide the table is where no window says.
 const PIPED_WIDTH: usize = 160;
+/// The daemon gives no more at once.
+const MOST: usize = 500;
 
 /// Jobs: what was handed to agents, and what came of it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Jobs {
     #[command(subcommand)]
     what: Option<What>,
+    /// At most so many: those that are open first, of the others the newest
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// All that are kept, up to 500
+    #[arg(long, short, conflicts_with = "limit")]
+    all: bool,
     /// An array of objects
     #[arg(long)]
     json: bool,
@@ -53,8 +61,8 @@ enum What {
         /// So many tokens more
         #[arg(long)]
         tokens: Option<u64>,
-        /// So much time more
-        #[arg(long, value_parser = run::duration)]
+        /// So much time more, such as 90s, 10m or 1h
+        #[arg(long, value_name = "TIME", value_parser = run::span)]
         budget: Option<Duration>,
     },
 }
@@ -64,15 +72,7 @@ impl Jobs {
         let client = Client::connect(config).await?;
         let path = |id: &str, what: &str| format!("/api/v1/jobs/{}{what}", escaped(id));
         match self.what {
-            None => {
-                let all: All = client.get("/api/v1/jobs").await?;
-                if self.json {
-                    report::json(&all.jobs)?;
-                } else {
-                    table(&all.jobs)?;
-                }
-                Ok(ExitCode::SUCCESS)
-            }
+            None => list(&client, if self.all { MOST } else { self.limit }, self.json).await,
             Some(What::Show { id, wait: waits, json }) => {
                 let mut job: Job = client.get(&path(&id, "")).await?;
                 if waits {
@@ -95,6 +95,33 @@ impl Jobs {
             }
         }
     }
+}
+
+/// Lists jobs: those that are open first, which are never left out.
+async fn list(client: &Client, limit: usize, json: bool) -> anyhow::Result<ExitCode> {
+    // One more says whether there are more.
+    let all: All = client.get(&format!("/api/v1/jobs?limit={}", limit.saturating_add(1))).await?;
+    let (jobs, left) = shown(all.jobs, limit);
+    if json {
+        report::json(&jobs)?;
+    } else {
+        table(&jobs)?;
+    }
+    if left && limit < MOST {
+        report::note("there are older ones: `pollux jobs --all`");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// So many of the jobs, those that are open first, and whether others are left.
+fn shown(jobs: Vec<Job>, limit: usize) -> (Vec<Job>, bool) {
+    let all = jobs.len();
+    let (ended, mut jobs): (Vec<Job>, Vec<Job>) =
+        jobs.into_iter().partition(|job| job.state.is_final());
+    let room = limit.saturating_sub(jobs.len());
+    jobs.extend(ended.into_iter().take(room));
+    let left = jobs.len() < all;
+    (jobs, left)
 }
 
 /// Waits until there is something to say of a job.
@@ -191,4 +218,29 @@ fn table(jobs: &[Job]) -> anyhow::Result<()> {
         report::note("there are no jobs: give one with `pollux handoff` or `pollux assign`");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Job, shown};
+    use serde_json::json;
+
+    fn job(id: &str, state: &str) -> Job {
+        let job = json!({ "id": id, "kind": "assign", "name": "a-1", "profile": "a", "prompt": "work", "state": state,
+            "created_at": "2026-11-15T12:00:00Z" });
+        serde_json::from_value(job).unwrap()
+    }
+
+    #[test]
+    fn open_jobs_come_first_and_are_never_left_out() {
+        let all =
+            || vec![job("e", "done"), job("d", "paused"), job("c", "failed"), job("b", "working")];
+        let ids = |limit| {
+            let (jobs, left) = shown(all(), limit);
+            (jobs.into_iter().map(|job| job.id).collect::<String>(), left)
+        };
+        assert_eq!(ids(9), ("dbec".to_owned(), false));
+        assert_eq!(ids(3), ("dbe".to_owned(), true));
+        assert_eq!(ids(1), ("db".to_owned(), true));
+    }
 }

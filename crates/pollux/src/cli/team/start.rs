@@ -86,8 +86,8 @@ struct Work {
     /// So many tokens; then it pauses and asks
     #[arg(long)]
     tokens: Option<u64>,
-    /// So much time; then it pauses and asks
-    #[arg(long, value_name = "TIME", value_parser = run::duration)]
+    /// So much time, such as 90s, 10m or 1h; then it pauses and asks
+    #[arg(long, value_name = "TIME", value_parser = run::span)]
     budget: Option<Duration>,
     /// Another driver than the profile's
     #[arg(long)]
@@ -133,8 +133,8 @@ impl Work {
 pub(crate) struct Handoff {
     #[command(flatten)]
     work: Work,
-    /// Wait so long; the agent goes on all the same
-    #[arg(long, value_parser = run::duration)]
+    /// Wait so long, such as 90s, 10m or 1h; the agent goes on all the same
+    #[arg(long, value_name = "TIME", value_parser = run::duration)]
     timeout: Option<Duration>,
     /// The agent stays when it is done
     #[arg(long)]

@@ -1,27 +1,27 @@
 //! `pollux team` and `pollux shutdown`.
 
 use crate::api::team::{Member, Teams};
-use crate::client::{Client, escaped};
+use crate::client::{Client, Until, Waited, escaped, wait};
 use crate::config::Config;
 use crate::report;
 use crate::report::table::{Align, Cell, Table};
 use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
+use futures::future::join_all;
 use pollux_agent::gemini::terminal::all;
-use pollux_agent::model::SessionStatus;
 use serde_json::json;
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// How wide the table is where no window says.
 const PIPED_WIDTH: usize = 160;
 /// Puts the next table in the place of the one before.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 /// How long agents may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
-const SOON: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(25);
 /// How often `--watch` looks.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -177,16 +177,22 @@ impl Shutdown {
 
 /// Waits until those who were told to end have ended: whoever shuts all down may take the machine away next.
 async fn are_gone(client: &Client, ended: &BTreeSet<String>) -> anyhow::Result<()> {
+    let members = client.get::<Teams>("/api/v1/team").await?.members;
     let late = Instant::now() + PATIENCE;
-    loop {
-        let members = client.get::<Teams>("/api/v1/team").await?.members;
-        let ends = |member: &&Member| ended.contains(&member.name);
-        let lives = |member: &Member| !member.gone && member.status != SessionStatus::Exited;
-        if !members.iter().filter(ends).any(lives) || Instant::now() > late {
-            return Ok(());
+    let ends = members.iter().filter(|member| ended.contains(&member.name));
+    let waits = ends.map(async |member| {
+        let gone = timeout_at(late, wait(client, &member.session, &[Until::Exit])).await;
+        (&member.name, gone)
+    });
+    for (name, gone) in join_all(waits).await {
+        match gone {
+            Ok(Ok(Waited::Came(_))) => {}
+            Ok(Ok(Waited::Gone)) => return Err(client.gone().into()),
+            Ok(Err(error)) => return Err(error),
+            Err(_late) => report::note(&format!("{name} was told to end and has not yet")),
         }
-        tokio::time::sleep(SOON).await;
     }
+    Ok(())
 }
 
 /// True where an agent is in a terminal.

@@ -1,19 +1,16 @@
 //! A session over the Agent Client Protocol: one process that lives as long as the session.
 
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
-use super::headless::file_of;
+use super::resumed::resumed;
 use super::uploads::Uploads;
 use crate::daemon::team::badge::Lent;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
 use pollux_agent::acp::{Control, Prompt};
-use pollux_agent::gemini::acp::{Gemini as Acp, Live, Resume};
-use pollux_agent::gemini::transcript::digest::digest;
-use pollux_agent::gemini::transcript::text;
+use pollux_agent::gemini::acp::{Gemini as Acp, Live};
 use pollux_agent::model::{Event, EventKind, Failure, Phase, Source};
 use pollux_agent::session::Order;
-use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +29,7 @@ struct Steers {
 /// Starts the CLI and opens the session.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
+    let resume = resumed(&wanted, &gemini)?;
     let mut acp = Acp::new().cli(cli.clone()).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     let lent = gemini.lend(&wanted, &cli).await?;
     let window = gemini.share(&wanted, lent.as_ref()).await?;
@@ -52,13 +50,8 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
         });
         acp = lent.env.iter().cloned().fold(acp, |acp, (name, value)| acp.env(name, value));
     }
-    if let Some(id) = wanted.agent_id {
-        let file = wanted.file.or_else(|| file_of(&gemini.home, &id, None));
-        let file = file.ok_or_else(|| no_file(&id))?;
-        // The CLI does not know a session in which nothing stands, and there is nothing to go on with.
-        if !is_blank(&file) {
-            acp = acp.resume(Resume { id, file, aside: gemini.aside });
-        }
+    if let Some(resume) = resume {
+        acp = acp.resume(resume);
     }
     let live = acp.start().await?;
     // It has read what it is.
@@ -138,17 +131,4 @@ async fn with(text: String, images: Vec<String>) -> Result<Prompt, Failure> {
         prompt = prompt.image(Uploads::media_type(&path), &STANDARD.encode(bytes));
     }
     Ok(prompt)
-}
-
-/// True where all that was said was a prompt which the CLI took back: since 0.61 it does that when a turn is cancelled.
-fn is_blank(file: &Path) -> bool {
-    let digest = std::fs::read(file).map(|bytes| digest(&text(&bytes)));
-    digest.is_ok_and(|digest| digest.taken_back && !digest.substance && !digest.overwritten)
-}
-
-/// What is said where the file of a session is gone that was to be gone on with.
-pub(super) fn no_file(id: &str) -> Failure {
-    let message = format!("the file of the session {id} is gone");
-    let hint = format!("write it back: `pollux sessions restore {id}`");
-    Failure::new(Phase::Start, "no_session_file", message).hint(hint)
 }

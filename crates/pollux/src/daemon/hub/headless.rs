@@ -1,7 +1,7 @@
 //! A session of headless runs: one process for each prompt, each going on with the session of the one before.
 
-use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
+use super::resumed::no_file;
 use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use futures::future::BoxFuture;

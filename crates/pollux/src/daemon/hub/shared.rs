@@ -10,7 +10,7 @@ use crate::team::tools::{OWN_SERVER, Tools};
 use pollux_agent::acp::McpServer;
 use pollux_agent::gemini::apart;
 use pollux_agent::gemini::cli::{Cli, Version};
-use pollux_agent::gemini::shared::{Loan, Wants, free_name, let_in};
+use pollux_agent::gemini::shared::{Known, Loan, Wants};
 use pollux_agent::model::{Failure, Phase};
 use std::io;
 use std::time::Duration;
@@ -43,12 +43,14 @@ impl Gemini {
         let Some(given) = &wanted.given else { return Ok(None) };
         let (files, policy) = (files(given, wanted.driver, cli)?, policy(given, cli)?);
         let settings = wanted.driver != Driver::Acp;
-        let own = if settings {
-            OWN_SERVER.to_owned()
+        let known = if settings {
+            // It has its servers by settings, and is told none.
+            Known::default()
         } else {
-            // One of the user's that is called so stays, and is not started in the place of ours or the other way round.
-            free_name(OWN_SERVER, &self.home, &wanted.cwd).map_err(|error| not_lent(&error))?
+            Known::read(&self.home, &wanted.cwd, &self.env).map_err(|error| not_lent(&error))?
         };
+        // One of the user's that is called so stays, and is not started in the place of ours or the other way round.
+        let own = known.free_name(OWN_SERVER);
         let terms = Terms { given, files, settings, policy, own: &own };
         let mut lent = self.badges.lend(&wanted.id, terms).map_err(|error| not_lent(&error))?;
         match files {
@@ -56,8 +58,7 @@ impl Gemini {
             Files::Shared if settings => lent.in_settings(cli, &self.env).await?,
             Files::Own | Files::Shared => {
                 let names: Vec<&str> = lent.servers.iter().map(McpServer::name).collect();
-                let arg = let_in(&names, &self.home, &wanted.cwd, &self.env);
-                let arg = arg.map_err(|error| not_lent(&error))?.filter(|_| !names.is_empty());
+                let arg = known.let_in(&names);
                 lent.args.extend(arg);
             }
         }

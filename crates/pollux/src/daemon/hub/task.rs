@@ -2,6 +2,7 @@
 
 mod begin;
 mod branch;
+mod ends;
 mod hooked;
 mod pump;
 mod record;
@@ -18,6 +19,7 @@ use crate::daemon::clock::Clock;
 use crate::daemon::log::{Feed, Log};
 use crate::daemon::view::View;
 use begin::Left;
+use ends::stopped;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -34,6 +36,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How many events are written at once.
@@ -109,6 +112,8 @@ pub(super) struct Task {
     /// Orders on their way, and those that wait for the one before.
     ordered: FuturesUnordered<Ordered>,
     waiting: VecDeque<Order>,
+    /// True where the agent was told to end.
+    ends: bool,
     turn: Turn,
     hooks: Translator,
     /// What hooks were told, on its way to the driver.
@@ -166,6 +171,7 @@ impl Task {
             orders: None,
             ordered: FuturesUnordered::new(),
             waiting: VecDeque::new(),
+            ends: false,
             turn: Turn::None,
             hooks: Translator::default(),
             passed_on: JoinSet::new(),
@@ -183,11 +189,12 @@ impl Task {
                 Box::pin(async move { agents.start(wanted).await })
             });
         let mut pump: Option<Pump> = None;
-        let mut ending: Option<tokio::time::Instant> = None;
+        let mut ending: Option<Instant> = None;
+        let mut leaving: Option<Instant> = None;
         loop {
             let wait = self.wait();
             let woke = tokio::select! {
-                () = stop.cancelled() => Woke::Stop,
+                () = stopped(&stop, leaving) => Woke::Stop,
                 ask = self.asks.recv() => Woke::Ask(ask),
                 started = async { match &mut starting {
                     Some(starting) => starting.await,
@@ -205,6 +212,9 @@ impl Task {
                 } } => Woke::Heard(Vec::new()),
             };
             match woke {
+                Woke::Stop if leaving.is_none() && self.is_ending() => {
+                    leaving = Some(Instant::now() + GRACE);
+                }
                 Woke::Stop | Woke::Ask(None) => break,
                 Woke::Ask(Some(Ask::Close { reply })) => {
                     drop(pump);
@@ -223,7 +233,7 @@ impl Task {
                 Woke::Ordered(order, outcome) => {
                     if order == Order::Stop {
                         // It says its last words and ends; one that does not is ended.
-                        ending = Some(tokio::time::Instant::now() + GRACE);
+                        ending = Some(Instant::now() + GRACE);
                     }
                     self.delivered(&order, outcome).await;
                 }
@@ -237,6 +247,9 @@ impl Task {
                         self.feed.rest();
                     }
                 }
+            }
+            if leaving.is_some() && !self.is_ending() {
+                break;
             }
         }
     }
@@ -437,6 +450,7 @@ impl Task {
                 *image = self.uploads.path(image).display().to_string();
             }
         }
+        self.ends |= order == Order::Stop;
         let overtakes = matches!(
             order,
             Order::Interrupt

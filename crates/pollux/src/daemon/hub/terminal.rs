@@ -1,9 +1,9 @@
 //! A session in a terminal: the agent's own screen in tmux, beside a person. It outlives the daemon, which takes it up
 //! again when it comes back.
 
-use super::acp::no_file;
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
-use super::headless::{OWN_ID, file_of};
+use super::headless::OWN_ID;
+use super::resumed::resumed;
 use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
@@ -12,7 +12,6 @@ use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{
     Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
 };
-use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Text};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Size, Socket};
@@ -23,6 +22,9 @@ use tokio::time::Instant;
 
 /// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
 const SETTLES: Duration = Duration::from_secs(20);
+
+/// An agent of ours that was told to end goes by itself in this time, or its window is taken away.
+const GOES: Duration = Duration::from_secs(8);
 
 /// The user's own tmux may take so long to say what there is: ours does not wait for it.
 const USERS: Duration = Duration::from_secs(2);
@@ -177,11 +179,9 @@ async fn begin(
             start.env(name.to_string_lossy(), value.to_string_lossy())
         });
     }
-    if let Some(id) = &wanted.agent_id {
-        let file = wanted.file.clone().or_else(|| file_of(&gemini.home, id, None));
-        let file = file.ok_or_else(|| no_file(id))?;
-        start = start.resume(Resume { id: id.clone(), file, aside: gemini.aside.clone() });
-    } else if cli.at_least(OWN_ID) {
+    if let Some(resume) = resumed(wanted, gemini)? {
+        start = start.resume(resume);
+    } else if wanted.agent_id.is_none() && cli.at_least(OWN_ID) {
         start = start.session_id(&wanted.id);
     }
     let server = gemini.tmux.server(None).await?;
@@ -303,11 +303,13 @@ impl Steers {
     }
 
     async fn stop(&self) -> Result<(), Failure> {
-        self.orders.stop().await?;
-        if self.ours {
-            // tmux may keep a window whose program has ended. One that is gone need not be taken away.
-            drop(self.pane.kill().await);
+        let stopped = tokio::time::timeout(GOES, self.orders.stop()).await;
+        if !self.ours {
+            return stopped.unwrap_or(Ok(()));
         }
+        // It goes with its window where it does not go as it was told to; and tmux may keep a window whose program has ended.
+        // One that is gone need not be taken away.
+        drop(self.pane.kill().await);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use crate::api::team::Job;
 use crate::team::given::Given;
 use crate::team::post::{Letter, State};
 use jiff::Timestamp;
+use pollux_agent::session::Command;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// An agent of a team, as it is kept.
@@ -119,9 +120,12 @@ pub fn open_jobs(connection: &Connection) -> rusqlite::Result<Vec<Job>> {
     jobs_of(select.query([])?)
 }
 
-/// The last jobs, the newest first.
+/// The last jobs and all that have not ended for good, the newest first.
 pub fn jobs(connection: &Connection, most: usize) -> rusqlite::Result<Vec<Job>> {
-    let mut select = connection.prepare_cached("SELECT job FROM jobs ORDER BY no DESC LIMIT ?1")?;
+    let mut select = connection.prepare_cached(
+        "SELECT job FROM jobs WHERE state NOT IN ('done', 'failed', 'cancelled')
+           OR no IN (SELECT no FROM jobs ORDER BY no DESC LIMIT ?1) ORDER BY no DESC",
+    )?;
     jobs_of(select.query([most])?)
 }
 
@@ -286,11 +290,16 @@ pub fn has_command(connection: &Connection, no: i64, id: &str) -> rusqlite::Resu
 
 /// True where somebody has told the agent of a session to end.
 pub fn was_stopped(connection: &Connection, no: i64) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND command = '{\"type\":\"stop\"}')",
-        )?
-        .query_row([no], |row| row.get(0))
+    let mut select = connection
+        .prepare_cached("SELECT command FROM commands WHERE session = ?1 ORDER BY at DESC")?;
+    let commands = select.query_map([no], |row| row.get::<_, String>(0))?;
+    for command in commands {
+        // What a later version wrote is none that this one knows.
+        if matches!(serde_json::from_str(&command?), Ok(Command::Stop)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What a turn gave.

@@ -146,7 +146,7 @@ pub(super) async fn give(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Last {
-    /// At most so many, and never more than 500.
+    /// At most so many of the last, and never more than 500. Those that have not ended are always among them.
     limit: Option<usize>,
 }
 

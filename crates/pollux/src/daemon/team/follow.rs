@@ -10,6 +10,7 @@ use crate::team::job::{self, End, Ended, Rules, Seen, State, Step};
 use crate::trouble::Trouble;
 use pollux_agent::model::SessionStatus;
 use pollux_agent::session::{By, Command, Done, Reply};
+use rusqlite::Connection;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -105,14 +106,12 @@ impl Teams {
             let Ok((no, feed)) = self.hub().feed(&worker) else { break };
             let summary = feed.summary();
             let after = job.inner.after;
-            let turn = if is_busy(&summary, &job) {
-                None
+            let busy = is_busy(&summary, &job);
+            let (turn, tokens) = if busy && job.budget.tokens.is_none() {
+                (None, summary.tokens)
             } else {
-                self.hub().log().read(move |connection| rows::turn(connection, no, after)).await?
-            };
-            let tokens = match job.budget.tokens {
-                Some(_) => self.hub().log().read(move |connection| counts(connection, no)).await?.1,
-                None => summary.tokens,
+                let read = move |connection: &_| turn_of(connection, no, (after, busy));
+                self.hub().log().read(read).await?
             };
             let mut seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
             seen.end = self.end_of(&summary, no).await?;
@@ -122,7 +121,7 @@ impl Teams {
                     if self.may_yet_speak(&job.id, turn.as_ref()) {
                         break;
                     }
-                    job.result = turn.as_ref().map(|turn| result::done(turn, summary.tokens));
+                    job.result = turn.as_ref().map(|turn| result::done(turn, tokens));
                     self.becomes(&mut job, State::Done, None).await?;
                 }
                 Step::Become(State::Failed, why) => {
@@ -188,7 +187,7 @@ impl Teams {
         after: u64,
         why: Option<String>,
     ) -> anyhow::Result<Option<String>> {
-        let read = move |connection: &rusqlite::Connection| rows::last_words(connection, no, after);
+        let read = move |connection: &Connection| rows::last_words(connection, no, after);
         let more = self.hub().log().read(read).await?;
         Ok(match (why, more) {
             (Some(why), Some(more)) => Some(format!("{why}: {more}")),
@@ -290,7 +289,7 @@ impl Teams {
         let known = self.hub().snapshot(&worker).await?.summary;
         let (no, after) = (self.hub().feed(&worker)?.0, job.inner.after);
         let id = prompt_id(job);
-        let read = move |connection: &rusqlite::Connection| {
+        let read = move |connection: &Connection| {
             let turn = rows::turn(connection, no, after)?;
             Ok((turn, rows::has_command(connection, no, &id)?))
         };
@@ -425,12 +424,25 @@ fn is_busy(summary: &Summary, job: &Job) -> bool {
     works && !other
 }
 
+/// The turn of a job, where it can have ended, and what its worker has taken by then: both out of the log, which knows more than
+/// what a session was said to be a moment before.
+fn turn_of(
+    connection: &Connection,
+    no: i64,
+    (after, busy): (u64, bool),
+) -> rusqlite::Result<(Option<Turn>, u64)> {
+    let turn = if busy { None } else { rows::turn(connection, no, after)? };
+    Ok((turn, counts(connection, no)?.1))
+}
+
 fn seen(summary: &Summary, job: &Job, turn: Option<Ended>, tokens: u64) -> Seen {
     let idle = matches!(summary.status, SessionStatus::Idle | SessionStatus::Error);
     let own = prompt_id(job);
     let lies = summary.queue.iter().any(|queued| queued.id == own);
+    // A prompt that is on its way is not worked on yet: a turn that has not begun cannot be stopped, and takes no time.
+    let comes = summary.status == SessionStatus::Working && summary.sending.is_some();
     Seen {
-        status: summary.status,
+        status: if comes { SessionStatus::Starting } else { summary.status },
         end: None,
         turn,
         stuck: turn.is_none() && idle && summary.held && lies,

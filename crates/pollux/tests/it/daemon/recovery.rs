@@ -29,15 +29,22 @@ impl Drop for Served {
     }
 }
 
+/// The program, with all that it keeps in a directory of a test.
+#[expect(clippy::disallowed_methods, reason = "whoever starts it waits for it, or kills it")]
+fn program(stage: &Stage, data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pollux"));
+    command.env("XDG_DATA_HOME", data).env("XDG_CONFIG_HOME", data).env("XDG_CACHE_HOME", data);
+    command.env("POLLUX_TMUX", data.join("tmux")).env("XDG_RUNTIME_DIR", data);
+    command.envs(stage.env()).env("GEMINI_CLI_PATH", stage.cli().program());
+    command.stdin(Stdio::null());
+    command
+}
+
 impl Served {
-    #[expect(clippy::disallowed_methods, reason = "the daemon is killed, and so it is a child")]
     pub(crate) async fn start(stage: &Stage, data: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pollux"));
+        let mut command = program(stage, data);
         command.args(["serve", "--port", "0"]).current_dir(data);
-        command.env("XDG_DATA_HOME", data).env("XDG_CONFIG_HOME", data).env("XDG_CACHE_HOME", data);
-        command.env("POLLUX_TMUX", data.join("tmux")).env("XDG_RUNTIME_DIR", data);
-        command.envs(stage.env()).env("GEMINI_CLI_PATH", stage.cli().program());
-        let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
         let place = data.join("pollux/daemon");
         let pid = child.id();
         let address = wait_for("the daemon", LONGEST, async || {
@@ -104,31 +111,61 @@ async fn listen(origin: String, token: String, id: String) -> BTreeMap<u64, Valu
     heard
 }
 
-/// A daemon that is killed again and again while a session of one driver runs.
-struct Siege {
-    stage: Stage,
+/// Where a daemon is killed: the CLI on a script, and a directory that outlives the daemon.
+pub(crate) struct Ground {
+    pub(crate) stage: Stage,
     data: TempDir,
-    driver: &'static str,
-    id: String,
 }
 
-impl Drop for Siege {
-    #[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+impl Drop for Ground {
     fn drop(&mut self) {
-        let mut tmux = Command::new("tmux");
-        let _gone = tmux.arg("-S").arg(self.data.path().join("tmux")).arg("kill-server").output();
+        let _gone = self.tmux(&["kill-server"]);
     }
+}
+
+impl Ground {
+    pub(crate) fn new(stage: Stage) -> Self {
+        Self { stage, data: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) async fn start(&self) -> Served {
+        Served::start(&self.stage, self.data.path()).await
+    }
+
+    /// What a command of the program printed, and its exit code.
+    pub(crate) fn pollux(&self, args: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = program(&self.stage, self.data.path());
+        let ran = command.args(args).current_dir(self.stage.workspace()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    }
+
+    /// What the tmux server of its agents says.
+    #[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+    pub(crate) fn tmux(&self, args: &[&str]) -> String {
+        let mut tmux = Command::new("tmux");
+        let ran = tmux.arg("-S").arg(self.data.path().join("tmux")).args(args).output().unwrap();
+        String::from_utf8_lossy(&ran.stdout).into_owned()
+    }
+}
+
+/// A daemon that is killed again and again while a session of one driver runs.
+struct Siege {
+    ground: Ground,
+    driver: &'static str,
+    id: String,
 }
 
 impl Siege {
     async fn lay(driver: &'static str) -> (Self, Served) {
         let stage = Stage::with(&Cli::install("0.61.0").unwrap(), "greeting").await.unwrap();
-        let data = tempfile::tempdir().unwrap();
-        let daemon = Served::start(&stage, data.path()).await;
-        let begin = json!({ "cwd": stage.workspace(), "driver": driver, "client_id": "one" });
+        let ground = Ground::new(stage);
+        let daemon = ground.start().await;
+        let cwd = ground.stage.workspace();
+        let begin = json!({ "cwd": cwd, "driver": driver, "client_id": "one" });
         let begun = daemon.post("/api/v1/sessions", &begin).await.unwrap();
         let id = begun["id"].as_str().unwrap().to_owned();
-        let siege = Self { stage, data, driver, id };
+        let siege = Self { ground, driver, id };
         siege.rest(&daemon, "first").await;
         (siege, daemon)
     }
@@ -150,7 +187,7 @@ impl Siege {
         // At once, as the system does it when memory runs out.
         drop(daemon);
         let heard = hears.join_next().await.unwrap().unwrap();
-        let daemon = Served::start(&self.stage, self.data.path()).await;
+        let daemon = self.ground.start().await;
         self.rest(&daemon, &format!("again{number}")).await;
         let events = daemon.events(&self.id).await;
         for (place, event) in events.iter().enumerate() {
@@ -171,7 +208,7 @@ impl Siege {
         wait_for("the session at rest", LONGEST, async || {
             let summary = daemon.get(&format!("/api/v1/sessions/{}", self.id)).await;
             if summary["status"] == "exited" && self.driver == "acp" {
-                let again = json!({ "cwd": self.stage.workspace(), "driver": "acp",
+                let again = json!({ "cwd": self.ground.stage.workspace(), "driver": "acp",
                     "resume": self.id, "client_id": name });
                 daemon.post("/api/v1/sessions", &again).await.unwrap();
             }
@@ -192,7 +229,7 @@ impl Siege {
 
     /// Nothing was run twice, and all that was said is in the log, once.
     async fn lift(self, daemon: Served, kills: usize) {
-        let prompts = self.stage.rehearsal().journal().prompts();
+        let prompts = self.ground.stage.rehearsal().journal().prompts();
         let log = serde_json::to_string(&daemon.events(&self.id).await).unwrap();
         for number in 0..kills {
             let text = format!("words number {number}");
@@ -202,7 +239,7 @@ impl Siege {
             let lost = self.driver == "terminal" && asked == 0;
             assert!(!lost || log.contains("it is not known whether"), "`{text}` was not run");
         }
-        compare(&self.stage, &daemon, &self.id).await;
+        compare(&self.ground.stage, &daemon, &self.id).await;
         // What the model was asked is in the log, whatever became of the agent's own file.
         // A prompt without an answer is asked again together with the next one, as the conversation that it is.
         let asked = prompts.iter().flat_map(|prompt| prompt.lines());
@@ -240,12 +277,12 @@ async fn a_daemon_that_is_killed_at_random_moments_beside_a_terminal_loses_and_r
 async fn a_session_in_which_nothing_was_said_before_a_kill_is_begun_anew() {
     let (siege, daemon) = Siege::lay("acp").await;
     drop(daemon);
-    let daemon = Served::start(&siege.stage, siege.data.path()).await;
+    let daemon = siege.ground.start().await;
     siege.rest(&daemon, "again").await;
     let prompt = json!({ "type": "prompt", "text": "words number 0" });
     daemon.post(&siege.path(), &json!({ "id": "c0", "command": prompt })).await.unwrap();
     wait_for("the prompt", LONGEST, async || {
-        let prompts = siege.stage.rehearsal().journal().prompts();
+        let prompts = siege.ground.stage.rehearsal().journal().prompts();
         if prompts.iter().any(|it| it == "words number 0") { Ok(()) } else { Err(prompts) }
     })
     .await;

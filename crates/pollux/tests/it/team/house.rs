@@ -99,6 +99,25 @@ impl Team {
         job
     }
 
+    /// Hands off a job, and waits until there is something to say of it.
+    pub(crate) async fn handoff(&self, profile: &str, message: &str, more: Value) -> Value {
+        let job = self.give("handoff", profile, message, more).await;
+        self.told(&job).await
+    }
+
+    /// Writes to an agent, and waits until it was told.
+    pub(crate) async fn write(&self, to: &str, text: &str) {
+        let (status, sent) =
+            self.house.post("/api/v1/letters", json!({ "to": to, "text": text })).await;
+        assert_eq!(status, 200, "{sent}");
+        let is_delivered =
+            |letter: &Value| letter["id"] == sent["id"] && letter["state"] == "delivered";
+        self.wait_for("it is delivered", &format!("/api/v1/letters?of={to}"), |all| {
+            all["letters"].as_array().unwrap().iter().any(is_delivered)
+        })
+        .await;
+    }
+
     /// Waits until there is something to say of a job.
     pub(crate) async fn told(&self, job: &Value) -> Value {
         let id = job["id"].as_str().unwrap();

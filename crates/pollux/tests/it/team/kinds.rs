@@ -2,48 +2,35 @@
 //! person can watch; and headless.
 
 use super::house::{NEWEST, Team};
-use super::work::EXACT;
+use super::work::{EXACT, exact_script};
 use pollux_e2e::Cli;
 use serde_json::{Value, json};
 
-fn script() -> String {
-    format!(
-        "
-        [[rule]]
-        prompt = 'say the words'
-        reply = '''{EXACT}'''
-        [[rule]]
-        prompt = 'bring it home'
-        reply = [{{ call = 'handoff', args = {{ agent_profile = 'watched', message = 'say the words' }} }}]
-        [[rule]]
-        tool = 'handoff'
-        result = 'def greet'
-        reply = 'It came back: {{{{result}}}}'
-        [[rule]]
-        prompt = 'is done]'
-        reply = 'Thank you for the result.'
-        [[rule]]
-        prompt = 'spread the work'
-        reply = [{{ call = 'assign', args = {{ agent_profile = 'watched', message = 'say the words' }} }}]
-        [[rule]]
-        tool = 'assign'
-        reply = 'It works.'
-        [[rule]]
-        prompt = 'ask your lead'
-        reply = [{{ call = 'send_message', args = {{ message = 'which colour?' }} }}]
-        [[rule]]
-        tool = 'send_message'
-        reply = 'I have written.'
-        [[rule]]
-        prompt = 'it is blue'
-        reply = 'Blue it is.'
-        "
-    )
-}
+const MORE: &str = "
+    [[rule]]
+    prompt = 'is done]'
+    reply = 'Thank you for the result.'
+    [[rule]]
+    prompt = 'spread the work'
+    reply = [{ call = 'assign', args = { agent_profile = 'watched', message = 'say the words' } }]
+    [[rule]]
+    tool = 'assign'
+    reply = 'It works.'
+    [[rule]]
+    prompt = 'ask your lead'
+    reply = [{ call = 'send_message', args = { message = 'which colour?' } }]
+    [[rule]]
+    tool = 'send_message'
+    reply = 'I have written.'
+    [[rule]]
+    prompt = 'it is blue'
+    reply = 'Blue it is.'
+";
 
 /// A team whose profiles `watched` and `lead` are driven so.
 async fn team(version: &str, driver: &str) -> Team {
-    let team = Team::on(version, &script()).await;
+    let script = format!("{}{MORE}", exact_script("watched"));
+    let team = Team::on(version, &script).await;
     for (name, role) in [("watched", "developer"), ("lead", "supervisor")] {
         team.profile(name, &format!("role: {role}\ndriver: {driver}"));
     }
@@ -58,13 +45,15 @@ async fn is_gone(team: &Team, session: &str) {
 /// The four kinds: handoff, assign, messages, a supervisor.
 async fn four_kinds(version: &str, driver: &str) {
     let team = team(version, driver).await;
-    let job = team.give("handoff", "watched", "say the words", json!({})).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("watched", "say the words", json!({})).await;
     assert_eq!(job["state"], "done", "{version}: {job}");
     assert_eq!(job["result"]["text"], EXACT, "{version}");
     let worker = job["worker"].as_str().unwrap();
     let summary = team.status(worker, "exited").await;
     assert_eq!(summary["driver"], driver);
+    let members = team.house.get("/api/v1/team").await;
+    let tokens = (&members["members"][0]["tokens"], &summary["tokens"]);
+    assert_eq!(tokens, (&job["result"]["tokens"], &job["result"]["tokens"]), "{version}: {job}");
 
     let lead = team.launch("lead", Some("bring it home")).await;
     let handed = |all: &Value| {
@@ -97,16 +86,7 @@ async fn four_kinds(version: &str, driver: &str) {
     let agent = team.launch("watched", Some("ask your lead")).await;
     let asks = |all: &Value| all["letters"][0]["text"] == "which colour?";
     team.wait_for("a letter to the person", "/api/v1/letters", asks).await;
-    let body = json!({ "to": agent, "text": "it is blue" });
-    assert_eq!(team.house.post("/api/v1/letters", body).await.0, 200);
-    let path = format!("/api/v1/letters?of={agent}");
-    team.wait_for("it is delivered", &path, |all| {
-        let letters = all["letters"].as_array().unwrap();
-        letters
-            .iter()
-            .any(|letter| letter["text"] == "it is blue" && letter["state"] == "delivered")
-    })
-    .await;
+    team.write(&agent, "it is blue").await;
     team.status(&agent, "idle").await;
     let said = team.said(&agent).await;
     let once = said.iter().filter(|(_, text)| text == "[Message from the person]\n\nit is blue");

@@ -81,17 +81,7 @@ async fn messages_go_both_ways_between_a_person_and_an_agent_and_dead_ones_are_t
     let read = json!([inbox["letters"][0]["id"]]);
     assert_eq!(team.house.post("/api/v1/letters/read", read).await.0, 200);
     assert_eq!(team.house.get("/api/v1/team").await["unread"], 0);
-    let (status, sent) =
-        team.house.post("/api/v1/letters", json!({ "to": agent, "text": "it is blue" })).await;
-    assert_eq!(status, 200, "{sent}");
-    let path = format!("/api/v1/letters?of={agent}");
-    team.wait_for("it is delivered", &path, |all| {
-        let letters = all["letters"].as_array().unwrap();
-        letters
-            .iter()
-            .any(|letter| letter["text"] == "it is blue" && letter["state"] == "delivered")
-    })
-    .await;
+    team.write(&agent, "it is blue").await;
     team.status(&agent, "idle").await;
     let said = team.said(&agent).await;
     assert!(

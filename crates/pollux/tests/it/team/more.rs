@@ -89,8 +89,7 @@ async fn a_job_at_its_budget_pauses_and_a_person_lets_it_go_on_at_once_with_its_
 async fn pauses_and_goes_on(version: &str) {
     let team = Team::on(version, BUDGET).await;
     let budget = json!({ "budget": { "tokens": 500 } });
-    let job = team.give("handoff", "developer", "much work", budget).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("developer", "much work", budget).await;
     assert_eq!(job["state"], "paused", "{job}");
     assert!(job["why"].as_str().unwrap().contains("tokens of 500"), "{job}");
     let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -134,8 +133,7 @@ async fn a_worker_in_a_worktree_of_its_own_is_merged_or_kept_and_nothing_is_thro
     team.profile("writer", "role: developer\nmode: auto-edit");
     for (choice, here) in [("keep", false), ("merge", true)] {
         let more = json!({ "worktree": choice });
-        let job = team.give("handoff", "writer", "write a file", more).await;
-        let job = team.told(&job).await;
+        let job = team.handoff("writer", "write a file", more).await;
         assert_eq!(job["state"], "done", "{choice}: {job}");
         assert_eq!(workspace.join("made.txt").exists(), here, "{choice}: {job}");
         let branches = git(&workspace, &["branch", "--list", "pollux/*"]);
@@ -179,8 +177,7 @@ async fn a_profile_gives_a_skill_and_a_server_of_its_own_and_nothing_that_it_doe
             "tools: ['@pollux', '@calc/add']\nmode: yolo\nskills: ['haiku']\nmcpServers: {about}"
         ),
     );
-    let job = team.give("handoff", "poet", "use your skill", json!({})).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("poet", "use your skill", json!({})).await;
     let results = team.stage.rehearsal().journal().results();
     let done = (&job["state"], &job["result"]["text"]);
     assert_eq!(done, (&json!("done"), &json!("I may not.")), "{job}: {results:?}");

@@ -19,8 +19,7 @@ async fn hands_off(driver: &str) {
     );
     let team = Team::on(VERSION, &script).await;
     team.profile("old", &format!("role: developer\ndriver: {driver}"));
-    let job = team.give("handoff", "old", "tell the person", json!({})).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("old", "tell the person", json!({})).await;
     assert_eq!(job["state"], "done", "{driver}: {job}");
     assert_eq!(
         job["result"]["text"],

@@ -48,8 +48,7 @@ async fn follows_its_profile(version: &str, driver: &str) {
     lay_out(&team.stage);
     team.look();
     team.profile("lent", &format!("role: reviewer\nfiles: shared\ndriver: {driver}"));
-    let job = team.give("handoff", "lent", "tell the person", json!({})).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("lent", "tell the person", json!({})).await;
     let results = team.stage.rehearsal().journal().results();
     assert_eq!(job["state"], "done", "{version}, {driver}: {job}");
     assert_eq!(job["result"]["text"], "I have written.", "{version}, {driver}: {results:?}");
@@ -176,8 +175,7 @@ async fn an_agent_over_acp_has_its_tools_also_where_the_user_lets_in_other_serve
         let own = "{ \"mcp\": { \"allowed\": [\"mine\"] },";
         fs::write(&settings, text.replacen('{', own, 1)).unwrap();
         team.look();
-        let job = team.give("handoff", "developer", "tell the person", json!({})).await;
-        let job = team.told(&job).await;
+        let job = team.handoff("developer", "tell the person", json!({})).await;
         assert_eq!(job["result"]["text"], "I have written.", "{version}: {job}");
         let letters = team.house.get("/api/v1/letters").await;
         assert_eq!(letters["letters"][0]["text"], "it is done", "{version}: {letters}");

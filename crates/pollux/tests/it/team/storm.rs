@@ -1,6 +1,6 @@
 //! Many letters at once, while workers and the daemon itself are killed: each arrives once, or is dead and says why.
 
-use crate::daemon::recovery::Served;
+use crate::daemon::recovery::{Ground, Served};
 use pollux_e2e::{Cli, Stage, storm, wait_for};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// In this version a session need not wait for the next minute to be gone on with.
 const VERSION: &str = "0.34.0";
@@ -36,8 +35,7 @@ const SCRIPT: &str = "
 ";
 
 struct Storm {
-    stage: Stage,
-    data: TempDir,
+    ground: Ground,
     daemon: Option<Served>,
     /// What became of letters: the text, and where it was sent.
     sent: Vec<(String, String)>,
@@ -47,11 +45,12 @@ impl Storm {
     async fn brew() -> Self {
         let cli = Cli::install(VERSION).unwrap();
         let stage = Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap();
-        let data = tempfile::tempdir().unwrap();
-        let daemon = Served::start(&stage, data.path()).await;
-        let lead = json!({ "profile": "supervisor", "prompt": "spread the work", "cwd": stage.workspace() });
+        let ground = Ground::new(stage);
+        let daemon = ground.start().await;
+        let cwd = ground.stage.workspace();
+        let lead = json!({ "profile": "supervisor", "prompt": "spread the work", "cwd": cwd });
         daemon.post("/api/v1/team/launch", &lead).await.unwrap();
-        let storm = Self { stage, data, daemon: Some(daemon), sent: Vec::new() };
+        let storm = Self { ground, daemon: Some(daemon), sent: Vec::new() };
         wait_for("a lead with a worker", LONGEST, async || {
             let agents = storm.living().await;
             if agents.len() == 2 { Ok(()) } else { Err(agents) }
@@ -100,13 +99,13 @@ impl Storm {
 
     /// Somebody in the place of one who was killed.
     async fn launch(&self) {
-        let body = json!({ "profile": "developer", "cwd": self.stage.workspace() });
+        let body = json!({ "profile": "developer", "cwd": self.ground.stage.workspace() });
         self.daemon().post("/api/v1/team/launch", &body).await.unwrap();
     }
 
     async fn kill_daemon(&mut self) {
         drop(self.daemon.take());
-        self.daemon = Some(Served::start(&self.stage, self.data.path()).await);
+        self.daemon = Some(self.ground.start().await);
     }
 
     /// Left alone, all letters come to their end; many take longer, by what a machine has to start for them.

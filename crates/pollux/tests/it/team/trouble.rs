@@ -18,8 +18,7 @@ const SCRIPT: &str = "
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_asks_is_told_of_at_once_and_its_job_goes_on_when_it_was_answered() {
     let team = Team::on(NEWEST, SCRIPT).await;
-    let job = team.give("handoff", "developer", "touch a file", json!({})).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("developer", "touch a file", json!({})).await;
     assert_eq!(job["state"], "waiting", "{job}");
     assert!(job["question"]["about"].as_str().unwrap().contains("touch made.txt"), "{job}");
     let worker = job["worker"].as_str().unwrap();
@@ -37,8 +36,7 @@ async fn a_worker_that_asks_is_told_of_at_once_and_its_job_goes_on_when_it_was_a
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_never_ends_is_kept_when_the_time_is_over_and_can_be_taken_back() {
     let team = Team::on(NEWEST, SCRIPT).await;
-    let job = team.give("handoff", "developer", "never end", json!({ "timeout": 8 })).await;
-    let job = team.told(&job).await;
+    let job = team.handoff("developer", "never end", json!({ "timeout": 8 })).await;
     assert_eq!(job["state"], "timed_out", "{job}");
     let worker = job["worker"].as_str().unwrap();
     let live = team.house.get(&format!("/api/v1/sessions/{worker}")).await;

@@ -7,7 +7,8 @@ use serde_json::json;
 /// What a screen would have spoilt: indentation, blank lines, quotes, marks that look like the CLI's own.
 pub(super) const EXACT: &str = "def greet(name):\n    return f\"Hello, {name}!\"\n\n\n> a quote\n✦ a star\n * YOLO mode, 2 MCP servers";
 
-fn exact_script() -> String {
+/// A worker that says the words, and a lead that hands off to one of this profile and says what came back.
+pub(super) fn exact_script(worker: &str) -> String {
     format!(
         "
         [[rule]]
@@ -15,7 +16,7 @@ fn exact_script() -> String {
         reply = '''{EXACT}'''
         [[rule]]
         prompt = 'bring it home'
-        reply = [{{ call = 'handoff', args = {{ agent_profile = 'developer', message = 'say the words' }} }}]
+        reply = [{{ call = 'handoff', args = {{ agent_profile = '{worker}', message = 'say the words' }} }}]
         [[rule]]
         tool = 'handoff'
         result = 'def greet'
@@ -27,9 +28,8 @@ fn exact_script() -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_worker_says_last_comes_back_to_the_letter_in_every_version() {
     for version in Cli::versions() {
-        let team = Team::on(&version, &exact_script()).await;
-        let job = team.give("handoff", "developer", "say the words", json!({})).await;
-        let job = team.told(&job).await;
+        let team = Team::on(&version, &exact_script("developer")).await;
+        let job = team.handoff("developer", "say the words", json!({})).await;
         assert_eq!(job["state"], "done", "{version}: {job}");
         assert_eq!(job["result"]["text"], EXACT, "{version}");
         let worker = job["worker"].as_str().unwrap();
@@ -41,7 +41,7 @@ async fn what_a_worker_says_last_comes_back_to_the_letter_in_every_version() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_supervisor_hands_off_over_mcp_and_gets_the_exact_text_in_every_version() {
     for version in Cli::versions() {
-        let team = Team::on(&version, &exact_script()).await;
+        let team = Team::on(&version, &exact_script("developer")).await;
         let supervisor = team.launch("supervisor", Some("bring it home")).await;
         let jobs = "/api/v1/jobs";
         team.wait_for("the job is done", jobs, |all| all["jobs"][0]["state"] == "done").await;

@@ -65,8 +65,3 @@ fn of_the_cli(paragraphs: &[String], options: &[Choosable], hint: &str) -> Quest
         QuestionKind::Other
     }
 }
-
-/// True for an option that is chosen by typing something.
-pub(super) fn is_typed(label: &str) -> bool {
-    label == "Enter a custom value" || label.starts_with("Type your feedback")
-}

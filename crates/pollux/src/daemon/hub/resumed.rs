@@ -1,0 +1,37 @@
+//! The session that an agent goes on with, where there is something in it to go on with.
+
+use super::agent::{Gemini, Wanted};
+use super::headless::file_of;
+use pollux_agent::gemini::transcript::digest::digest;
+use pollux_agent::gemini::transcript::resume::{Guard, Resume};
+use pollux_agent::gemini::transcript::text;
+use pollux_agent::model::{Failure, Phase};
+use std::path::Path;
+
+/// What a process is to go on with; nothing where it begins anew.
+pub(super) fn resumed(wanted: &Wanted, gemini: &Gemini) -> Result<Option<Resume>, Failure> {
+    let Some(id) = wanted.agent_id.clone() else { return Ok(None) };
+    let file = wanted.file.clone().or_else(|| file_of(&gemini.home, &id, None));
+    let file = file.ok_or_else(|| no_file(&id))?;
+    if !is_blank(&file) {
+        return Ok(Some(Resume { id, file, aside: gemini.aside.clone() }));
+    }
+    // The CLI does not know a session in which nothing stands, and may remove its file with what was taken back. Where that
+    // cannot be copied, the log has it all the same.
+    drop(Guard::new(&file, &gemini.aside));
+    Ok(None)
+}
+
+/// True where nothing stands of what was said: since 0.61 the CLI takes back a first turn that is cancelled, with all that was
+/// done in it.
+fn is_blank(file: &Path) -> bool {
+    let digest = std::fs::read(file).map(|bytes| digest(&text(&bytes)));
+    digest.is_ok_and(|digest| digest.taken_back && !digest.substance)
+}
+
+/// What is said where the file of a session is gone that was to be gone on with.
+pub(super) fn no_file(id: &str) -> Failure {
+    let message = format!("the file of the session {id} is gone");
+    let hint = format!("write it back: `pollux sessions restore {id}`");
+    Failure::new(Phase::Start, "no_session_file", message).hint(hint)
+}
