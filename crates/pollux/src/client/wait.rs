@@ -88,13 +88,18 @@ pub async fn wait(client: &Client, session: &str, until: &[Until]) -> anyhow::Re
     Ok(came.map_or(Waited::Gone, Waited::Came))
 }
 
-/// Waits until a turn begins after an event, or none can.
-pub async fn begins(client: &Client, session: &str, after: (u64, u64)) -> anyhow::Result<()> {
+/// Waits until an event of a kind comes after another event, or none can.
+pub async fn comes(
+    client: &Client,
+    session: &str,
+    after: (u64, u64),
+    kind: &str,
+) -> anyhow::Result<()> {
     follow(client, session, Some(after), |frame| {
         let status = frame.pointer("/session/status").and_then(Value::as_str);
         let events = frame.get("events").and_then(Value::as_array).into_iter().flatten();
         let mut kinds = events.filter_map(|event| event.pointer("/event/type"));
-        Ok(status != Some("exited") && !kinds.any(|kind| kind == "turn_started"))
+        Ok(status != Some("exited") && !kinds.any(|come| come == kind))
     })
     .await
 }

@@ -153,7 +153,7 @@ pub(in crate::cli) fn with_answer(
 }
 
 /// So long is waited for the words of a turn whose end was seen on the screen before its session file had them.
-const LATE: Duration = Duration::from_secs(5);
+pub(in crate::cli) const LATE: Duration = Duration::from_secs(5);
 
 /// Tells what happens until the agent is done, asks something, or is gone, where it has not come to rest already.
 pub(super) async fn come_to_rest(

@@ -3,9 +3,9 @@
 use crate::api::{Events, Summary};
 use crate::cli::complete::ids;
 use crate::cli::live::answer::EXPLAINED;
-use crate::cli::live::send::{exit, or_leave, with_answer};
+use crate::cli::live::send::{LATE, exit, or_leave, with_answer};
 use crate::cli::live::tell::{BROKEN_OFF, Rest, is_news};
-use crate::client::{Client, Until, Waited, begins, escaped, wait};
+use crate::client::{Client, Until, Waited, comes, escaped, wait};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
@@ -134,6 +134,11 @@ pub(super) async fn until_idle(
     if let (Rest::Done(_), Some(failure)) = (rest, &since.failure) {
         report::failure(failure);
     }
+    if until == Until::Exit
+        && let Some(why) = super::ended::why(client, &client.session(&before.id).await?).await?
+    {
+        report::warn(&clean(&why));
+    }
     Ok(if until == Until::Idle { exit(rest) } else { ExitCode::from(code(until).1) })
 }
 
@@ -152,16 +157,23 @@ async fn at_rest(
     own: Own<'_>,
 ) -> anyhow::Result<(Until, Since)> {
     let late = Instant::now() + EXPLAINED;
+    let mut heard_out = None;
     loop {
         let Waited::Came(until) = wait(client, session, ANY).await? else {
             return Err(client.gone().into());
         };
         let at = client.session(session).await?;
         let since = since(client, session, after, own.prompt).await?;
-        let stopped = until == Until::Idle && since.ended == Some(StopReason::Cancelled);
-        // An answer that has ended the turn: its reason is the next prompt, which is on its way.
-        let next = begins(client, session, (at.seq, at.epoch));
-        if !(own.explained && stopped) || timeout_at(late, next).await.is_err() {
+        let (kind, late) = match since.ended.filter(|_| until == Until::Idle) {
+            // An answer that has ended the turn: its reason is the next prompt, which is on its way.
+            Some(StopReason::Cancelled) if own.explained => ("turn_started", late),
+            // The end of a turn may be seen before the file has its words.
+            Some(StopReason::EndTurn) if since.said.is_empty() => {
+                ("message_recorded", *heard_out.get_or_insert_with(|| Instant::now() + LATE))
+            }
+            _ => return Ok((until, since)),
+        };
+        if timeout_at(late, comes(client, session, (at.seq, at.epoch), kind)).await.is_err() {
             return Ok((until, since));
         }
     }
