@@ -203,8 +203,8 @@ async fn tell(client: &Client, session: &str, one_turn: bool) -> anyhow::Result<
 async fn play(client: &Client, session: &str, unattended: bool) -> anyhow::Result<ExitCode> {
     if !unattended {
         wait(client, session, &[Until::Exit]).await?;
-        return match ended::why(client, &client.session(session).await?).await? {
-            Some(why) => Err(Trouble::failed("demo_ended", why).hint(DOCTOR).into()),
+        return match why(client, session).await? {
+            Some(why) => Err(too_early(why).into()),
             // Somebody has ended it, and may begin another one.
             None => std::future::pending().await,
         };
@@ -214,17 +214,22 @@ async fn play(client: &Client, session: &str, unattended: bool) -> anyhow::Resul
             Waited::Came(Until::Question) => answer(client, session).await?,
             Waited::Came(Until::Idle) => {}
             Waited::Came(Until::Exit) | Waited::Gone => {
-                return Err(too_early(client, session).await?.into());
+                let why = why(client, session).await?;
+                let why = why.unwrap_or_else(|| "the session has ended too early".to_owned());
+                return Err(too_early(why).into());
             }
         }
     }
 }
 
+/// Why the agent is gone, where that was told.
+async fn why(client: &Client, session: &str) -> anyhow::Result<Option<String>> {
+    ended::why(client, &client.session(session).await?).await
+}
+
 /// The agent is gone before it was done.
-async fn too_early(client: &Client, session: &str) -> anyhow::Result<Trouble> {
-    let why = ended::why(client, &client.session(session).await?).await?;
-    let why = why.unwrap_or_else(|| "the session has ended too early".to_owned());
-    Ok(Trouble::failed("demo_ended", why).hint(DOCTOR))
+fn too_early(why: String) -> Trouble {
+    Trouble::failed("demo_ended", why).hint(DOCTOR)
 }
 
 /// Says yes, once.

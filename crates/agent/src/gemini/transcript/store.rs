@@ -11,6 +11,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufReader, Read, Seek};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -83,7 +84,7 @@ pub fn list(
     let (known, (mut files, mut problems)) = std::thread::scope(|scope| {
         let known = scope.spawn(|| index.map(Index::read).unwrap_or_default());
         let found = scan(gemini);
-        (known.join().unwrap_or_default(), found)
+        (known.join().unwrap_or_else(|fault| resume_unwind(fault)), found)
     });
     // As text: to take paths apart for each comparison costs more than all else when nothing has changed.
     files.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
@@ -206,9 +207,7 @@ fn read_all(
         let mut done = work();
         // A thread that panicked has a bug of ours in it, which is not to be hidden.
         let others = others.into_iter().map(std::thread::ScopedJoinHandle::join);
-        done.extend(
-            others.flat_map(|other| other.unwrap_or_else(|fault| std::panic::resume_unwind(fault))),
-        );
+        done.extend(others.flat_map(|other| other.unwrap_or_else(|fault| resume_unwind(fault))));
         done
     });
     done.sort_by_key(|(at, _)| *at);
