@@ -345,6 +345,36 @@ describe("questions", () => {
     });
   });
 
+  test("what wants words is answered in words, at once where nothing else can be answered", async () => {
+    const words = { id: "Type your answer", label: "Type your answer", effect: "words" } as const;
+    it = await stage(browser, (player) => {
+      scene(player);
+      const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+      if (open) open.question.options = [{ id: "SQLite", label: "SQLite", effect: "other" }, words];
+    });
+    const { page, player, address } = it;
+    await page.goto(address);
+    await page.getByRole("button", { name: words.label }).click();
+    await page.getByRole("button", { name: "Back" }).click();
+    await page.getByRole("button", { name: "SQLite" }).waitFor();
+    await page.getByRole("button", { name: words.label }).click();
+    const answer = page.getByLabel("Your answer");
+    expect(await page.getByRole("button", { name: "Send", exact: true }).isDisabled()).toBe(true);
+    await answer.fill("a pile of cards");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await until("the answer was sent", () => commands(player).length === 1);
+    expect(commands(player)[0]?.command).toMatchObject({ choice: words.id, reason: "a pile of cards" });
+    const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+    if (!open) throw new Error("there was a question");
+    const question = { ...open.question, id: "q2", text: "What shall it be called?", options: [words] };
+    player.change("s1", { questions: [{ ...open, question }] });
+    await page.getByText("What shall it be called?").waitFor();
+    await answer.fill("castor");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await until("that one too", () => commands(player).length === 2);
+    expect(commands(player)[1]?.command).toMatchObject({ question_id: "q2", reason: "castor" });
+  });
+
   test("a finger that was on its way to something else answers nothing", async () => {
     it = await stage(browser, scene);
     const { page, player, address } = it;

@@ -459,7 +459,7 @@ export type Driver = "headless" | "acp" | "terminal";
 /**
  * What a choice does.
  */
-export type Effect = "allow_once" | "allow_always" | "reject_once" | "reject_always" | "other";
+export type Effect = "allow_once" | "allow_always" | "reject_once" | "reject_always" | "words" | "other";
 
 /**
  * A fact about a session.

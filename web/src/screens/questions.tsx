@@ -216,8 +216,8 @@ function Answers({ asked }: { asked: Asked }) {
   const sent = useSent(session.id, question.id);
   const may = useStore(state, (now) => now.hello?.scopes.includes("approve") ?? false);
   const ready = useGuard();
-  const [more, setMore] = useState(false);
-  const [why, setWhy] = useState<string | undefined>(undefined);
+  // What is written to an answer that wants words, or may have some.
+  const [written, setWritten] = useState<{ to: Choice; text: string } | undefined>(undefined);
   const answer = (choice: Choice, reason?: string) => {
     const said = reason?.trim() ? { reason: reason.trim() } : {};
     send(
@@ -232,26 +232,64 @@ function Answers({ asked }: { asked: Asked }) {
   if (open.sent) return <Status outcome={open.sent} options={question.options} />;
   if (sent && !refused) return <p class="sent-line">Sent. Waiting for the agent.</p>;
   if (!may) return <p class="sent-line">This device may look, and may not answer.</p>;
-  const { allow, deny, others } = sortOptions(question.options);
-  if (why !== undefined && deny) {
-    return <Why why={why} onWhy={setWhy} onBack={() => setWhy(undefined)} onDeny={() => answer(deny, why)} />;
+  const problem = refused && (
+    <p class="notice error" role="alert">
+      {refused.message} {refused.hint}
+    </p>
+  );
+  const only = question.options.length === 1 ? question.options.find(wantsWords) : undefined;
+  const to = written?.to ?? only;
+  if (to) {
+    return (
+      <div class="answers">
+        {problem}
+        <Words
+          denies={to.effect === "reject_once"}
+          text={written?.text ?? ""}
+          onText={(text) => setWritten({ to, text })}
+          onBack={only ? undefined : () => setWritten(undefined)}
+          onSend={() => answer(to, written?.text)}
+        />
+      </div>
+    );
   }
   return (
     <fieldset class="answers" disabled={!ready}>
       <legend class="sr">Answer</legend>
-      {refused && (
-        <p class="notice error" role="alert">
-          {refused.message} {refused.hint}
-        </p>
-      )}
+      {problem}
+      <Offered
+        options={question.options}
+        onAnswer={answer}
+        onWords={(choice) => setWritten({ to: choice, text: "" })}
+      />
+    </fieldset>
+  );
+}
+
+type Offers = {
+  options: readonly Choice[];
+  onAnswer: (choice: Choice) => void;
+  onWords: (choice: Choice) => void;
+};
+
+function Offered({ options, onAnswer, onWords }: Offers) {
+  const [more, setMore] = useState(false);
+  const { allow, deny, others } = sortOptions(options);
+  return (
+    <>
       {allow && (
-        <button type="button" class="button primary big" onClick={() => answer(allow)}>
+        <button type="button" class="button primary big" onClick={() => onAnswer(allow)}>
           {allow.effect === "allow_once" ? "Allow once" : allow.label}
         </button>
       )}
       {(more || !allow) &&
         others.map((choice) => (
-          <button key={choice.id} type="button" class="button big" onClick={() => answer(choice)}>
+          <button
+            key={choice.id}
+            type="button"
+            class="button big"
+            onClick={() => (wantsWords(choice) ? onWords(choice) : onAnswer(choice))}
+          >
             {choice.label}
           </button>
         ))}
@@ -262,40 +300,57 @@ function Answers({ asked }: { asked: Asked }) {
       )}
       {deny && (
         <div class="deny-row">
-          <button type="button" class="button danger" onClick={() => answer(deny)}>
+          <button type="button" class="button danger" onClick={() => onAnswer(deny)}>
             Deny
           </button>
-          <button type="button" class="button ghost danger" onClick={() => setWhy("")}>
+          <button type="button" class="button ghost danger" onClick={() => onWords(deny)}>
             Deny and say why
           </button>
         </div>
       )}
-    </fieldset>
+    </>
   );
 }
 
-function Why(props: { why: string; onWhy: (why: string) => void; onBack: () => void; onDeny: () => void }) {
+const wantsWords = ({ effect }: Choice): boolean => effect === "words";
+
+type Written = {
+  denies: boolean;
+  text: string;
+  onText: (text: string) => void;
+  onBack: (() => void) | undefined;
+  onSend: () => void;
+};
+
+function Words({ denies, text, onText, onBack, onSend }: Written) {
   return (
-    <div class="answers">
+    <>
       <textarea
         ref={focused}
         class="why"
         rows={3}
         dir="auto"
-        placeholder="What should it do instead?"
-        aria-label="Why not"
-        value={props.why}
-        onInput={(event) => props.onWhy(event.currentTarget.value)}
+        placeholder={denies ? "What should it do instead?" : "In your own words"}
+        aria-label={denies ? "Why not" : "Your answer"}
+        value={text}
+        onInput={(event) => onText(event.currentTarget.value)}
       />
       <div class="deny-row">
-        <button type="button" class="button ghost" onClick={props.onBack}>
-          Back
-        </button>
-        <button type="button" class="button danger" disabled={props.why.trim() === ""} onClick={props.onDeny}>
-          Deny and send
+        {onBack && (
+          <button type="button" class="button ghost" onClick={onBack}>
+            Back
+          </button>
+        )}
+        <button
+          type="button"
+          class={denies ? "button danger" : "button primary"}
+          disabled={text.trim() === ""}
+          onClick={onSend}
+        >
+          {denies ? "Deny and send" : "Send"}
         </button>
       </div>
-    </div>
+    </>
   );
 }
 

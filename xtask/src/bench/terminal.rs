@@ -23,7 +23,7 @@ const CHANGES: usize = 300;
 /// How many prompts are sent.
 const PROMPTS: usize = 20;
 /// How often the CLI is started, with Pollux and without.
-const STARTS: usize = 4;
+const STARTS: usize = 6;
 /// How many terminals idle, and for how long they are watched.
 const IDLE: usize = 100;
 const IDLING: Duration = Duration::from_secs(20);

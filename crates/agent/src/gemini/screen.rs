@@ -120,10 +120,21 @@ pub struct Choosable {
     pub effect: Effect,
 }
 
+/// The end of a list of which several things can be chosen.
+pub(in crate::gemini) const DONE: &str = "Done";
+
 impl Choosable {
+    /// What it says, without the box that is ticked where several can be chosen.
+    pub(in crate::gemini) fn bare(&self) -> &str {
+        ["[ ] ", "[x] "]
+            .iter()
+            .find_map(|tick| self.label.strip_prefix(tick))
+            .unwrap_or(&self.label)
+    }
+
     /// True where it is chosen by typing something.
     pub(in crate::gemini) fn is_typed(&self) -> bool {
-        self.label == "Enter a custom value" || self.label.starts_with("Type your feedback")
+        self.effect == Effect::Words
     }
 }
 

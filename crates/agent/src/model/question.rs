@@ -86,6 +86,8 @@ pub enum Effect {
     RejectOnce,
     /// No, and do not ask again.
     RejectAlways,
+    /// An answer in words of one's own: they are the reason that comes with it, and it wants one.
+    Words,
     /// Neither: a choice among things.
     Other,
 }

@@ -11,8 +11,8 @@ use super::questions::{Open, Questions};
 use super::queue::{Queue, Queued};
 use super::said::{fit, not_queued, notice, record, set_model};
 use crate::model::{
-    Answer, Event, EventKind, Level, Mode, Role, SessionChange, SessionStatus, Source, StopReason,
-    Text,
+    Answer, Choice, Event, EventKind, Level, Mode, Role, SessionChange, SessionStatus, Source,
+    StopReason, Text,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -238,7 +238,7 @@ impl Session {
     }
 
     fn answer(&mut self, order: Order, shown: Option<&str>, by: &By) -> Verdict {
-        let Order::Answer { question_id, choice, .. } = &order else {
+        let Order::Answer { question_id, choice, reason } = &order else {
             return Verdict::refused("no_answer", "this is no answer", "");
         };
         let settled = self.questions.outcome(question_id).cloned();
@@ -259,6 +259,13 @@ impl Session {
             let why = format!("`{choice}` was not offered");
             let hint = format!("one of: {}", offered.join(", "));
             return Verdict::refused("unknown_choice", why, &hint);
+        }
+        let wants_words = |option: &Choice<'_>| {
+            option.id == **choice && option.effect == crate::model::Effect::Words
+        };
+        if reason.is_none() && open.question.options.iter().any(wants_words) {
+            let why = format!("`{choice}` wants words of yours");
+            return Verdict::refused("no_words", why, "say them with it, as the reason");
         }
         if shown.is_some_and(|shown| shown != open.shown) {
             let why = "the question is not the one that was shown";

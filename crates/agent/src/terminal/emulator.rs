@@ -2,9 +2,11 @@
 
 use super::run::{Run, runs};
 use super::screen::{Cursor, Screen, Size};
+use avt::parser::Function;
 use memchr::memmem;
 use std::collections::VecDeque;
 use std::fmt;
+use std::str::Chars;
 
 /// How many rows above the screen are kept unless somebody says otherwise: enough for the last answers.
 pub const HISTORY: usize = 5_000;
@@ -29,6 +31,9 @@ const LONGEST_HEARD: usize = 64 << 10;
 /// ```
 pub struct Emulator {
     terminal: avt::Terminal,
+    parser: avt::Parser,
+    /// True where the parser is between two sequences.
+    plain: bool,
     decoder: Decoder,
     titles: vte::Parser,
     /// How much was heard since a title may have begun.
@@ -49,6 +54,8 @@ impl Emulator {
             .unwrap_or_else(|_| unreachable!("`cells` gives no size of nothing"));
         Self {
             terminal,
+            parser: avt::Parser::new(),
+            plain: false,
             decoder: Decoder::default(),
             titles: vte::Parser::new(),
             heard: 0,
@@ -59,8 +66,10 @@ impl Emulator {
     /// Draws what a program printed.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.hear(bytes);
-        let terminal = &mut self.terminal;
-        self.decoder.feed(bytes, |text| terminal.feed(text));
+        let Self { terminal, parser, plain, decoder, .. } = self;
+        decoder.feed(bytes, |text| {
+            terminal.execute(Functions { text: text.chars(), parser, plain });
+        });
     }
 
     /// Listens for titles only where one may begin: most bytes are drawn, and need not be parsed twice.
@@ -143,11 +152,6 @@ impl Emulator {
         let above = all.all_lines().count().saturating_sub(self.terminal.size().1);
         all.all_lines().take(above).skip(above.saturating_sub(most)).map(written).collect()
     }
-
-    /// What a terminal that comes later must be fed to show the same.
-    pub fn dump(&self) -> String {
-        self.terminal.dump()
-    }
 }
 
 impl fmt::Debug for Emulator {
@@ -168,6 +172,32 @@ fn written(line: &avt::Line) -> String {
     let mut text = line.text();
     text.truncate(text.trim_end().len());
     text
+}
+
+/// What `avt` is to do for a text. Its parser is not asked where it would say only that a character is printed: most are.
+struct Functions<'t> {
+    text: Chars<'t>,
+    parser: &'t mut avt::Parser,
+    plain: &'t mut bool,
+}
+
+impl Iterator for Functions<'_> {
+    type Item = Function;
+
+    #[inline]
+    fn next(&mut self) -> Option<Function> {
+        loop {
+            let c = self.text.next()?;
+            if *self.plain && (matches!(c, ' '..='\u{7f}') || c >= '\u{a0}') {
+                return Some(Function::Print(c));
+            }
+            let function = self.parser.feed(c);
+            *self.plain = matches!(function, Some(Function::Print(_)));
+            if function.is_some() {
+                return function;
+            }
+        }
+    }
 }
 
 /// Hears titles (OSC 0 and 2) and nothing else.
@@ -253,6 +283,7 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::{Emulator, Size};
+    use proptest::prelude::*;
 
     #[test]
     fn a_title_is_heard_wherever_its_bytes_are_cut() {
@@ -275,6 +306,19 @@ mod tests {
             assert!(piece > 10 || titles.first().is_some_and(|title| title == "◇  Ready; or so"));
             assert_eq!(emulator.titles(), 2);
             assert_eq!(emulator.screen().rows.first().map(String::as_str), Some("abcde"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_parsed_is_drawn_as_if_it_were(text in "([ -~]{0,3}|\\PC|\\x1b[\\[\\]PX(]?|[\\x00-\\x1f\\x7f-\\xa0]|[0-9;?]{1,3}[a-zA-Z]){0,40}") {
+            let size = Size { columns: 10, rows: 4 };
+            let mut emulator = Emulator::new(size);
+            emulator.feed(text.as_bytes());
+            let mut terminal = avt::Terminal::new(10, 4).unwrap();
+            terminal.feed(text.as_str());
+            let rows: Vec<_> = terminal.screen().visible_lines().map(super::written).collect();
+            prop_assert_eq!(emulator.screen().rows, rows);
         }
     }
 

@@ -245,6 +245,24 @@ fn an_answer_releases_only_what_was_shown_and_only_what_was_offered() {
 }
 
 #[test]
+fn an_answer_that_wants_words_is_refused_without_them() {
+    let mut session = idle();
+    let mut asked = question("q", "which?");
+    if let EventKind::Asked(question) = &mut asked.kind {
+        question.options[0].effect = Does::Words;
+    }
+    session.event(&asked, at(0));
+    let verdict = session.command(&answer("a", "yes", None), at(1));
+    assert_eq!(code(&verdict.reply), "no_words");
+    assert!(verdict.effects.is_empty());
+    let mut explained = answer("b", "yes", None);
+    if let Command::Answer { reason, .. } = &mut explained.command {
+        *reason = Some("the third".into());
+    }
+    assert_eq!(code(&session.command(&explained, at(1)).reply), "done");
+}
+
+#[test]
 fn an_answer_that_did_not_arrive_can_be_given_again() {
     let mut session = idle();
     session.event(&question("q", "?"), at(0));

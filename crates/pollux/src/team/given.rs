@@ -83,7 +83,7 @@ pub fn may_choose(kind: QuestionKind, effect: Effect) -> bool {
     match effect {
         Effect::AllowOnce | Effect::RejectOnce => true,
         Effect::AllowAlways | Effect::RejectAlways => false,
-        Effect::Other => kind == QuestionKind::Choice,
+        Effect::Words | Effect::Other => kind == QuestionKind::Choice,
     }
 }
 

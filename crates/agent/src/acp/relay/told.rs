@@ -122,7 +122,9 @@ impl Told {
             self.asked.insert(question.id.to_string(), rejects);
         }
         let option = |option: &crate::model::Choice<'_>| json!({ "optionId": option.id, "name": option.label, "kind": effect(option.effect) });
-        let options: Vec<Value> = question.options.iter().map(option).collect();
+        // The protocol has no place for words with an answer.
+        let offered = question.options.iter().filter(|option| option.effect != Effect::Words);
+        let options: Vec<Value> = offered.map(option).collect();
         self.relay.asked(&json!({ "toolCall": call, "options": options }));
         self.relay.question().unwrap_or_default()
     }
@@ -167,7 +169,7 @@ fn content(text: &str) -> Value {
 /// What a choice does, in the protocol's words, which knows yes and no only. A choice among things is a yes to that one.
 fn effect(effect: Effect) -> &'static str {
     match effect {
-        Effect::AllowOnce | Effect::Other => "allow_once",
+        Effect::AllowOnce | Effect::Words | Effect::Other => "allow_once",
         Effect::AllowAlways => "allow_always",
         Effect::RejectOnce => "reject_once",
         Effect::RejectAlways => "reject_always",

@@ -32,7 +32,7 @@ pub(super) fn spoken(rows: &[String]) -> Option<Dialog> {
 }
 
 fn read(rows: &[String]) -> Option<Dialog> {
-    let found = options::find(rows);
+    let found = options::find(rows).or_else(|| options::entry(rows));
     let (before, after, options) = match &found {
         Some(found) => {
             (rows.get(..found.rows.start)?, rows.get(found.rows.end..)?, &*found.options)
@@ -49,19 +49,19 @@ fn read(rows: &[String]) -> Option<Dialog> {
     let paragraphs = shown::paragraphs(before);
     let kind = kind::of(head.as_ref(), &paragraphs, options, hint.unwrap_or_default());
     let text = shown::question(kind, head.as_ref(), &paragraphs, after, form);
-    let mut dialog = Dialog {
+    let mut options = options.to_vec();
+    options::settle(&mut options, kind);
+    Some(Dialog {
         kind,
         tool: head.as_ref().and_then(|head| head.tool.clone()),
         subject: head.as_ref().map(|head| head.about.clone()).unwrap_or_default(),
         text,
         meaning: shown::meaning(kind, head.as_ref(), before),
         body: shown::whole(kind, before),
-        options: options.to_vec(),
         typed: typed || options.iter().any(Choosable::is_typed),
+        options,
         place: head.as_ref().and_then(|head| head.place),
-    };
-    options::settle(&mut dialog.options, kind);
-    Some(dialog)
+    })
 }
 
 /// A line that says which keys there are.

@@ -1,6 +1,6 @@
 //! Readings one after the other, as events: each change once, and nothing for a picture that is not finished.
 
-use super::{Body, Dialog, Evidence, Reading};
+use super::{Body, Choosable, Dialog, Evidence, Reading};
 use crate::model::{
     Answer, Event, EventKind, Mode, Part, QuestionKind, SessionChange, SessionStatus, Source, Text,
 };
@@ -185,7 +185,17 @@ fn is_same(one: &Dialog, other: &Dialog) -> bool {
     let options = one.kind == QuestionKind::Choice || one.options.len() == other.options.len();
     let told = (one.kind, &one.tool, &one.text, one.place)
         == (other.kind, &other.tool, &other.text, other.place);
-    told && options && is_same_text(&one.subject, &other.subject)
+    told && options && has_same_ticks(one, other) && is_same_text(&one.subject, &other.subject)
+}
+
+/// Whether the same things are chosen, as far as both are in sight: what was ticked is answered, and asked anew.
+fn has_same_ticks(one: &Dialog, other: &Dialog) -> bool {
+    let ticks = |option: &Choosable| option.label.starts_with("[x] ");
+    let differs = |option: &Choosable| {
+        let same = |other: &&Choosable| other.number.is_some() && other.number == option.number;
+        other.options.iter().find(same).is_some_and(|other| ticks(other) != ticks(option))
+    };
+    !one.options.iter().any(differs)
 }
 
 /// Whether two dialogs would do the same, as far as each has room for it: two changes of one file are two questions, and so are

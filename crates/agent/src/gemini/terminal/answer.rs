@@ -1,6 +1,6 @@
 //! Answering a question: by the label of an option, never by its number, which shifts.
 
-use super::super::screen::{Choosable, Dialog};
+use super::super::screen::{Choosable, DONE, Dialog};
 use super::act::{gone, refusal};
 use super::order::Busy;
 use super::words::{Words, stands};
@@ -35,6 +35,10 @@ impl Work {
             return Err(refusal("question_gone", message, "look at what it asks now"));
         }
         let (id, dialog) = (id.to_owned(), dialog.clone());
+        let (choice, reason) = match only_words(&dialog) {
+            Some(label) if reason.is_none() && bare(choice) != bare(label) => (label, Some(choice)),
+            _ => (choice, reason),
+        };
         let (at, option) = find(&dialog, choice)?;
         if option.is_typed() && reason.is_none() {
             let message = format!("\u{201c}{}\u{201d} wants words of yours", option.label);
@@ -83,14 +87,14 @@ impl Work {
         if let Some(number) = number.filter(|number| *number < 10) {
             return self.pane.press(&[&number.to_string()]).await;
         }
-        let from = dialog.options.iter().position(|option| option.selected).unwrap_or(0);
-        let key = if at > from { "Down" } else { "Up" };
-        let keys = vec![key; at.abs_diff(from)];
+        let keys = keys_to(dialog, at);
         if !keys.is_empty() {
             self.pane.press(&keys).await?;
             // Enter takes what is chosen, and that must be seen first: a busy CLI passes over a key that comes too soon.
-            let there =
-                |work: &Self| work.reading.dialog.as_ref().is_some_and(|now| is_at(now, at));
+            let there = |work: &Self| {
+                let is_there = |now| is_at(now, at) || is_at_end(dialog, at) && is_at_end_of(now);
+                work.reading.dialog.as_ref().is_some_and(is_there)
+            };
             self.until(PATIENCE, |work| there(work) && work.is_settled()).await;
             if !there(self) {
                 let message = "the CLI did not go to that option";
@@ -123,7 +127,6 @@ impl Work {
 /// The option with a label: the whole of it, its number, or the beginning where only one begins so; `allow` and `deny` for those that
 /// hold for this time only.
 fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
-    let bare = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = bare(choice);
     let all = || dialog.options.iter().enumerate();
     let effect = match wanted.as_str() {
@@ -132,14 +135,16 @@ fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
         "deny" | "no" | "reject" | "reject_once" => Some(Effect::RejectOnce),
         _ => None,
     };
-    let mut fitting: Vec<_> = all().filter(|(_, option)| bare(&option.label) == wanted).collect();
+    let mut fitting: Vec<_> = all()
+        .filter(|(_, option)| [&option.label, option.bare()].iter().any(|it| bare(it) == wanted))
+        .collect();
     if fitting.is_empty() {
         // They are shown with numbers, in the order in which they stand.
         let number = wanted.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         fitting = all().filter(|(at, _)| Some(*at) == number).collect();
     }
     if fitting.is_empty() {
-        fitting = all().filter(|(_, option)| bare(&option.label).starts_with(&wanted)).collect();
+        fitting = all().filter(|(_, option)| bare(option.bare()).starts_with(&wanted)).collect();
     }
     if fitting.len() != 1
         && let Some(effect) = effect
@@ -157,12 +162,46 @@ fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
     }
 }
 
+fn bare(text: &str) -> String {
+    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The one thing that can be done, where that is to write something: then whatever is answered are the words.
+fn only_words(dialog: &Dialog) -> Option<&str> {
+    match dialog.options.as_slice() {
+        [only] if only.is_typed() => Some(&only.label),
+        _ => None,
+    }
+}
+
+/// The keys that go from where the sign is to an option. The end of a list that is longer than its place is reached over
+/// its beginning.
+fn keys_to(dialog: &Dialog, at: usize) -> Vec<&'static str> {
+    let from = dialog.options.iter().position(|option| option.selected).unwrap_or(0);
+    let number = dialog.options.get(from).and_then(|option| option.number);
+    match number.and_then(|number| usize::try_from(number).ok()) {
+        Some(number) if is_at_end(dialog, at) => vec!["Up"; number],
+        _ => vec![if at > from { "Down" } else { "Up" }; at.abs_diff(from)],
+    }
+}
+
+/// Whether an option is the end of a list of which several things can be chosen.
+fn is_at_end(dialog: &Dialog, place: usize) -> bool {
+    dialog.options.get(place).is_some_and(|option| option.number.is_none() && option.label == DONE)
+}
+
+/// Whether Enter would choose that end.
+fn is_at_end_of(dialog: &Dialog) -> bool {
+    dialog.options.iter().position(|option| option.selected).is_some_and(|at| is_at_end(dialog, at))
+}
+
 /// Whether Enter would choose the option in this place.
 fn is_at(dialog: &Dialog, place: usize) -> bool {
     dialog.options.get(place).is_some_and(|option| option.selected)
 }
 
-/// Whether an option is the one that words are typed into: the last one of a dialog that has such.
+/// Whether an option is the one that words are typed into; where none is known to be, the last one of a dialog that has such.
 fn takes_text(option: &Choosable, dialog: &Dialog) -> bool {
-    dialog.options.last().is_some_and(|last| last.label == option.label)
+    let is_known = dialog.options.iter().any(Choosable::is_typed);
+    option.is_typed() || !is_known && dialog.options.last() == Some(option)
 }

@@ -30,7 +30,7 @@ const DRAWING: Duration = Duration::from_millis(25);
 const SETTLED: Duration = Duration::from_millis(150);
 
 /// The same for the first input box: nothing was typed yet that a look too early could spoil.
-const READY: Duration = Duration::from_millis(100);
+const READY: Duration = Duration::from_millis(50);
 
 /// How an agent begins.
 pub(super) struct Begun {

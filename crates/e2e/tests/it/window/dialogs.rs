@@ -122,6 +122,37 @@ async fn what_the_model_wants_to_know_is_answered_by_label_and_in_words() {
     .await;
 }
 
+#[tokio::test]
+async fn what_the_model_wants_to_know_is_answered_whatever_its_type() {
+    everywhere("ask-user", async |show, _| {
+        // In words, of which nothing is chosen.
+        tells(show, "name it", &["castor"], "castor").await;
+        // Several of a list, one after the other, and then all of it.
+        tells(show, "which parts", &["Tests", "3", "Done"], "Tests, Code").await;
+        // More than one question, which are looked through before they are sent.
+        tells(show, "both", &["Yes", "pollux it is", "Submit"], "pollux it is").await;
+    })
+    .await;
+}
+
+/// Sends a prompt, gives each answer to a question of its own, and looks for what the model is told.
+async fn tells(show: &mut Show, prompt: &str, answers: &[&str], told: &str) {
+    let start = show.heard.len();
+    show.prompt(prompt).await;
+    let mut from = start;
+    for answer in answers {
+        let (kind, labels) = asked(show, from).await;
+        assert_eq!(kind, QuestionKind::Choice, "{labels:?}");
+        from = show.heard.len();
+        show.answer(answer).await;
+    }
+    assert_eq!(ended(show, from).await, StopReason::EndTurn);
+    let is_told = show.heard.iter().skip(start).any(|event| outline_all(event).contains(told));
+    assert!(is_told, "{}", show.screen().await);
+    let questions = show.heard.iter().skip(start).filter(|e| matches!(e.kind, EventKind::Asked(_)));
+    assert_eq!(questions.count(), answers.len());
+}
+
 fn outline_all(event: &pollux_agent::model::Event<'_>) -> String {
     match &event.kind {
         EventKind::MessageRecorded { message, .. } => serde_json::to_string(message).unwrap(),

@@ -10,7 +10,7 @@ use crate::report;
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::{Busy, Live, Words};
-use pollux_agent::model::{Event, EventKind, StopReason};
+use pollux_agent::model::{Event, EventKind, SessionStatus, StopReason};
 use pollux_agent::session::{Command, Done, Reply};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -91,6 +91,9 @@ impl Send {
         let sent = orders.send(words, files, busy);
         order(&mut live, sent, |event| early.push(event)).await?;
         if !self.tell.wait {
+            if awaits == Awaits::Turn && busy != Busy::Queue {
+                begins(&mut live, &early).await;
+            }
             done(self.tell.json)?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -100,6 +103,27 @@ impl Send {
         let rest = told(&early, &mut teller)?;
         let rest = or_leave(&self.id, come_to_rest(&mut live, rest, &mut teller)).await?;
         rested(rest, &Reply::Done(Done::Sent), &teller, self.tell.json)
+    }
+}
+
+/// So long may a turn take to be seen after its prompt was taken.
+const BEGUN: Duration = Duration::from_secs(1);
+
+/// Waits until the turn is seen to have begun: whoever comes next would take the agent for idle, and its turn for their own.
+async fn begins(live: &mut Live, early: &[Event<'static>]) {
+    let begun = |event: &Event<'_>| match &event.kind {
+        EventKind::TurnStarted { .. } | EventKind::Asked(_) => true,
+        EventKind::SessionChanged(change) => change.status == Some(SessionStatus::Working),
+        _ => false,
+    };
+    if early.iter().any(begun) {
+        return;
+    }
+    let until = Instant::now() + BEGUN;
+    while let Ok(Some(event)) = timeout_at(until, live.next()).await {
+        if begun(&event) {
+            return;
+        }
     }
 }
 

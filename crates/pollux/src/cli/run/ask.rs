@@ -112,7 +112,7 @@ fn keys<'q>(question: &'q Question<'_>) -> Vec<(char, &'q Choice<'q>)> {
             Effect::AllowAlways => 'a',
             Effect::RejectOnce => 'n',
             Effect::RejectAlways => 'd',
-            Effect::Other => number,
+            Effect::Words | Effect::Other => number,
         };
         let free = !taken.iter().any(|(key, _)| *key == wanted);
         taken.push((if free { wanted } else { number }, choice));

@@ -62,10 +62,17 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
         }
         return Ok(ExitCode::SUCCESS);
     };
+    let (choice, reason) = match (asked.options.as_slice(), args.reason) {
+        // There is nothing to choose: whatever is answered are the words.
+        ([only], None) if only.effect == "words" && only.label != *choice => {
+            (only.id.clone(), Some(choice.clone()))
+        }
+        (_, reason) => (chosen(asked, choice)?, reason),
+    };
     let command = Command::Answer {
         question_id: asked.id.clone(),
-        choice: chosen(asked, choice)?,
-        reason: args.reason,
+        choice,
+        reason,
         shown: Some(shown.clone()),
     };
     order(client, &summary.id, command, args.tell).await
@@ -129,7 +136,11 @@ fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
     if let (Some(option), None) = (fitting.next(), fitting.next()) {
         return Ok(option.id.clone());
     }
-    let begins = |option: &&Offered| option.label.to_lowercase().starts_with(&word.to_lowercase());
+    let begins = |option: &&Offered| {
+        // Where several can be chosen, a box stands before each.
+        let label = option.label.trim_start_matches("[ ] ").trim_start_matches("[x] ");
+        label.to_lowercase().starts_with(&word.to_lowercase())
+    };
     let mut fitting = asked.options.iter().filter(begins);
     if let (Some(option), None) = (fitting.next(), fitting.next()) {
         return Ok(option.id.clone());

@@ -1,9 +1,12 @@
 //! The lines of a dialog that can be chosen: a list with one sign, numbered or not.
 
-use super::super::Choosable;
 use super::super::layout::indent;
+use super::super::{Choosable, DONE};
 use crate::model::{Effect, QuestionKind};
 use std::ops::Range;
+
+/// What is called here so that has no name on the screen: a line to write in.
+const TYPE: &str = "Type your answer";
 
 /// What stands before the line that Enter would choose.
 const CHOSEN: &[&str] = &["● ", "(checked) "];
@@ -67,6 +70,9 @@ fn line<'a>(row: &'a str, sign: &str) -> Option<Line<'a>> {
 /// not count on into this one.
 pub(super) fn find(rows: &[String]) -> Option<Found> {
     let sign = sign(rows)?;
+    if let Some(found) = ticked(rows, &sign) {
+        return Some(found);
+    }
     let chosen = rows.iter().rposition(|row| row.trim_start().starts_with(&sign))?;
     let Some(first) = rows.get(chosen).and_then(|row| line(row, &sign)) else {
         let signs = rows.iter().filter(|row| row.trim_start().starts_with(&sign)).count();
@@ -97,6 +103,58 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
         }
     }
     Some(downwards(rows, start, wanted, first.column, counts))
+}
+
+/// A list of which several things can be chosen, and its end, which may be out of sight.
+fn ticked(rows: &[String], sign: &str) -> Option<Found> {
+    let ticked = |row: &'_ String| {
+        let line = line(row, sign)?;
+        let is_ticked = line.label.starts_with("[ ] ") || line.label.starts_with("[x] ");
+        is_ticked.then(|| (line.column, option(Some(line.number), line.label, line.selected)))
+    };
+    let start = rows.iter().position(|row| ticked(row).is_some())?;
+    let mut options: Vec<Choosable> = Vec::new();
+    let mut end = start;
+    let mut place = 0;
+    for (at, row) in rows.iter().enumerate().skip(start).take_while(|(_, row)| !row.is_empty()) {
+        let words = row.trim();
+        let bare = words.strip_prefix(sign).map(str::trim_start);
+        if let Some((column, option)) = ticked(row) {
+            place = column;
+            options.push(option);
+        } else if bare.unwrap_or(words) == DONE && indent(row) <= place + 1 {
+            options.push(option(None, DONE, bare.is_some()));
+        } else if let Some(last) = options.last_mut().filter(|_| !matches!(words, "▲" | "▼")) {
+            last.note.get_or_insert_default().push_str(words);
+        }
+        end = at + 1;
+    }
+    if !options.iter().any(|option| option.label == DONE) {
+        options.push(option(None, DONE, false));
+    }
+    Some(Found { rows: start..end, options })
+}
+
+/// What can be done with a question that has no list: words, or to send what was answered to several.
+pub(super) fn entry(rows: &[String]) -> Option<Found> {
+    let is = |what: &str| rows.iter().any(|row| row.trim() == what);
+    let end = rows.iter().rposition(|row| row.contains("Enter to submit"))?;
+    if !is("Answer Questions") {
+        return None;
+    }
+    let input = rows.iter().take(end).position(|row| row.trim_start().starts_with("> "));
+    let label = match input {
+        Some(_) => TYPE,
+        None if is("Review your answers:") => "Submit",
+        None => return None,
+    };
+    let options = vec![option(None, label, true)];
+    Some(Found { rows: input.unwrap_or(end)..end, options })
+}
+
+fn option(number: Option<u32>, label: &str, selected: bool) -> Choosable {
+    let label = label.to_owned();
+    Choosable { number, label, note: None, selected, effect: Effect::Other }
 }
 
 /// A list without numbers, such as that of what was said: blocks of rows, parted by blank ones, one of which has the sign.
@@ -145,13 +203,7 @@ fn downwards<'a>(
     let mut end = start;
     for (at, row) in rows.iter().enumerate().skip(start) {
         if let Some(line) = counts(row, wanted) {
-            options.push(Choosable {
-                number: Some(line.number),
-                label: line.label.to_owned(),
-                note: None,
-                selected: line.selected,
-                effect: Effect::Other,
-            });
+            options.push(option(Some(line.number), line.label, line.selected));
             wanted = wanted.saturating_add(1);
             end = at + 1;
         } else if row.is_empty() {
@@ -182,7 +234,7 @@ pub(super) fn settle(options: &mut [Choosable], kind: QuestionKind) {
         if !told && let Some(rest) = option.note.take() {
             option.label = format!("{} {rest}", option.label);
         }
-        option.effect = effect(&option.label, kind);
+        option.effect = effect(option.bare(), kind);
     }
 }
 
@@ -195,6 +247,9 @@ const ALWAYS: &[&str] =
 const ALLOWS: &[&str] = &["allow", "yes", "approve", "accept", "proceed"];
 
 fn effect(label: &str, kind: QuestionKind) -> Effect {
+    if matches!(label, "Enter a custom value" | TYPE) || label.starts_with("Type your feedback") {
+        return Effect::Words;
+    }
     if matches!(
         kind,
         QuestionKind::Choice | QuestionKind::Other | QuestionKind::SignIn | QuestionKind::Loop
@@ -219,7 +274,7 @@ fn effect(label: &str, kind: QuestionKind) -> Effect {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, QuestionKind, effect, find};
+    use super::{Effect, QuestionKind, effect, entry, find};
 
     #[test]
     fn no_name_of_a_folder_or_a_server_makes_once_of_always() {
@@ -269,6 +324,35 @@ mod tests {
         assert!(options[2].selected && options[0].note.as_deref() == Some("No files"));
         let form: Vec<String> = rows.iter().cloned().chain(["● User".to_owned()]).collect();
         assert!(find(&form).unwrap().options.is_empty());
+    }
+
+    fn labels(text: &str, find: impl Fn(&[String]) -> Option<super::Found>) -> Vec<String> {
+        let rows: Vec<String> = text.lines().map(str::to_owned).collect();
+        let found = find(&rows).map(|found| found.options).unwrap_or_default();
+        found.iter().map(|option| option.label.clone()).collect()
+    }
+
+    #[test]
+    fn a_list_of_which_several_are_chosen_has_an_end_in_sight_or_not() {
+        let above = "Which?\n\n▲\n● 1. [x] Tests\n         Done\n  2. [ ] Docs\n▼\n\n(Esc)";
+        assert_eq!(labels(above, find), ["[x] Tests", "[ ] Docs", "Done"]);
+        let below = "Which?\n\n▲\n  2. [ ] Docs\n●  Done\n   Finish selection\n▼";
+        assert_eq!(labels(below, find), ["[ ] Docs", "Done"]);
+        let rows: Vec<String> = below.lines().map(str::to_owned).collect();
+        let options = find(&rows).unwrap().options;
+        assert!(options[1].selected && options[1].note.as_deref() == Some("Finish selection"));
+    }
+
+    #[test]
+    fn a_line_to_write_in_and_a_look_at_all_answers_are_something_to_do() {
+        let hint = "Enter to submit · Esc to cancel";
+        let text = format!("Answer Questions\n\nCalled?\n\n> e.g. castor\n\n{hint}");
+        assert_eq!(labels(&text, entry), ["Type your answer"]);
+        let review = format!("Answer Questions\n\nReview your answers:\n\nName → a\n\n{hint}");
+        assert_eq!(labels(&review, entry), ["Submit"]);
+        // A key to sign in with is not typed through others.
+        let key = format!("Enter Gemini API Key\n\n> paste it\n\n{hint}");
+        assert!(labels(&key, entry).is_empty());
     }
 
     #[test]

@@ -83,6 +83,11 @@ pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
     all
 }
 
+/// The line over one of several questions, which says which of them are answered: that changes while one is.
+fn is_tabs(text: &str) -> bool {
+    text.starts_with("← ") && text.ends_with(" →")
+}
+
 const QUESTIONS: &[&str] =
     &["Allow execution of", "Apply this change?", "Do you want to proceed?", "Do you trust"];
 
@@ -113,7 +118,8 @@ pub(super) fn question(
         QuestionKind::Plan if head.is_some() => paragraphs.last().cloned().unwrap_or_default(),
         QuestionKind::Plan => paragraphs.first().cloned().unwrap_or_default(),
         QuestionKind::Choice => {
-            let asked = paragraphs.iter().filter(|text| *text != "Answer Questions");
+            let asked =
+                paragraphs.iter().filter(|text| *text != "Answer Questions" && !is_tabs(text));
             asked.cloned().collect::<Vec<_>>().join("\n")
         }
         QuestionKind::Trust => {
