@@ -122,14 +122,24 @@ pub struct Choosable {
 
 /// The end of a list of which several things can be chosen.
 pub(in crate::gemini) const DONE: &str = "Done";
+/// What ends several questions that came together, under a name that the screen does not have.
+pub(in crate::gemini) const SUBMIT: &str = "Submit";
+
+/// What an option says, without the box that is ticked where several can be chosen.
+///
+/// ```
+/// use pollux_agent::gemini::screen::unticked;
+///
+/// assert_eq!((unticked("[x] Tests"), unticked("[ ] Docs"), unticked("Done")), ("Tests", "Docs", "Done"));
+/// ```
+pub fn unticked(label: &str) -> &str {
+    ["[ ] ", "[x] "].iter().find_map(|tick| label.strip_prefix(tick)).unwrap_or(label)
+}
 
 impl Choosable {
-    /// What it says, without the box that is ticked where several can be chosen.
+    /// What it says, without its box.
     pub(in crate::gemini) fn bare(&self) -> &str {
-        ["[ ] ", "[x] "]
-            .iter()
-            .find_map(|tick| self.label.strip_prefix(tick))
-            .unwrap_or(&self.label)
+        unticked(&self.label)
     }
 
     /// True where it is chosen by typing something.

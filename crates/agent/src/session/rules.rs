@@ -263,7 +263,8 @@ impl Session {
         let wants_words = |option: &Choice<'_>| {
             option.id == **choice && option.effect == crate::model::Effect::Words
         };
-        if reason.is_none() && open.question.options.iter().any(wants_words) {
+        let is_mute = reason.as_deref().is_none_or(|reason| reason.trim().is_empty());
+        if is_mute && open.question.options.iter().any(wants_words) {
             let why = format!("`{choice}` wants words of yours");
             return Verdict::refused("no_words", why, "say them with it, as the reason");
         }

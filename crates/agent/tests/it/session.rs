@@ -255,11 +255,13 @@ fn an_answer_that_wants_words_is_refused_without_them() {
     let verdict = session.command(&answer("a", "yes", None), at(1));
     assert_eq!(code(&verdict.reply), "no_words");
     assert!(verdict.effects.is_empty());
-    let mut explained = answer("b", "yes", None);
-    if let Command::Answer { reason, .. } = &mut explained.command {
-        *reason = Some("the third".into());
+    for (id, words, said) in [("b", " ", "no_words"), ("c", "the third", "done")] {
+        let mut explained = answer(id, "yes", None);
+        if let Command::Answer { reason, .. } = &mut explained.command {
+            *reason = Some(words.into());
+        }
+        assert_eq!(code(&session.command(&explained, at(1)).reply), said);
     }
-    assert_eq!(code(&session.command(&explained, at(1)).reply), "done");
 }
 
 #[test]

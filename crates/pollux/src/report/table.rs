@@ -72,8 +72,11 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Writes the table, at most `width` wide.
+    /// Writes the table, at most `width` wide; nothing where it has no rows.
     pub fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
         let widths = self.widths(width);
         let head: Vec<Cell> = self
             .columns

@@ -51,6 +51,7 @@ fn read(rows: &[String]) -> Option<Dialog> {
     let text = shown::question(kind, head.as_ref(), &paragraphs, after, form);
     let mut options = options.to_vec();
     options::settle(&mut options, kind);
+    options::mark_words(&mut options, rows, hint.unwrap_or_default());
     Some(Dialog {
         kind,
         tool: head.as_ref().and_then(|head| head.tool.clone()),

@@ -188,12 +188,14 @@ fn is_same(one: &Dialog, other: &Dialog) -> bool {
     told && options && has_same_ticks(one, other) && is_same_text(&one.subject, &other.subject)
 }
 
-/// Whether the same things are chosen, as far as both are in sight: what was ticked is answered, and asked anew.
+/// Whether the same things are chosen, as far as both are in sight: what was ticked is answered, and asked anew. What is
+/// written is ticked as it is written, and is not answered before it is sent.
 fn has_same_ticks(one: &Dialog, other: &Dialog) -> bool {
     let ticks = |option: &Choosable| option.label.starts_with("[x] ");
     let differs = |option: &Choosable| {
         let same = |other: &&Choosable| other.number.is_some() && other.number == option.number;
-        other.options.iter().find(same).is_some_and(|other| ticks(other) != ticks(option))
+        let other = other.options.iter().find(same).filter(|other| !other.is_typed());
+        other.is_some_and(|other| !option.is_typed() && ticks(other) != ticks(option))
     };
     !one.options.iter().any(differs)
 }

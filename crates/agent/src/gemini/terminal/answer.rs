@@ -1,11 +1,12 @@
 //! Answering a question: by the label of an option, never by its number, which shifts.
 
-use super::super::screen::{Choosable, DONE, Dialog};
+use super::super::screen::{Choosable, DONE, Dialog, SUBMIT};
 use super::act::{gone, refusal};
 use super::order::Busy;
 use super::words::{Words, stands};
 use super::work::Work;
 use crate::model::{Effect, Failure, SessionStatus};
+use std::iter::{once, repeat_n};
 use std::time::Duration;
 
 /// How long the CLI may take to take an answer.
@@ -40,14 +41,14 @@ impl Work {
             _ => (choice, reason),
         };
         let (at, option) = find(&dialog, choice)?;
-        if option.is_typed() && reason.is_none() {
+        if option.is_typed() && reason.is_none_or(|words| words.trim().is_empty()) {
             let message = format!("\u{201c}{}\u{201d} wants words of yours", option.label);
             return Err(refusal("no_words", &message, "say them with it: `--reason TEXT`"));
         }
         self.choose(&dialog, at).await?;
         let typed = reason.filter(|_| dialog.typed && takes_text(&option, &dialog));
         if let Some(text) = typed {
-            self.type_answer(text).await?;
+            self.type_answer(text, &option).await?;
         }
         let mut out = Vec::new();
         self.fusion.answered(&option.label, option.effect, reason, &mut out);
@@ -84,30 +85,39 @@ impl Work {
             return Ok(());
         }
         let number = dialog.options.get(at).and_then(|option| option.number);
-        if let Some(number) = number.filter(|number| *number < 10) {
+        let number = number.filter(|number| *number < 10 && !goes_there(dialog, at));
+        if let Some(number) = number {
             return self.pane.press(&[&number.to_string()]).await;
         }
         let keys = keys_to(dialog, at);
         if !keys.is_empty() {
             self.pane.press(&keys).await?;
             // Enter takes what is chosen, and that must be seen first: a busy CLI passes over a key that comes too soon.
-            let there = |work: &Self| {
-                let is_there = |now| is_at(now, at) || is_at_end(dialog, at) && is_at_end_of(now);
-                work.reading.dialog.as_ref().is_some_and(is_there)
-            };
+            let to_end = is_at_end(dialog, at);
+            let is_there = |now: &Dialog| if to_end { is_at_end_of(now) } else { is_at(now, at) };
+            let there = |work: &Self| work.reading.dialog.as_ref().is_some_and(is_there);
             self.until(PATIENCE, |work| there(work) && work.is_settled()).await;
             if !there(self) {
                 let message = "the CLI did not go to that option";
                 return Err(refusal("not_accepted", message, "look at its screen"));
             }
         }
+        if dialog.options.get(at).is_some_and(Choosable::is_typed) {
+            // What is typed goes into it from here.
+            return Ok(());
+        }
         self.pane.press(&["Enter"]).await
     }
 
-    /// Types the answer that an option asks for.
-    async fn type_answer(&mut self, text: &str) -> Result<(), Failure> {
+    /// Types the answer that an option asks for, in the place of what may stand in its line.
+    async fn type_answer(&mut self, text: &str, option: &Choosable) -> Result<(), Failure> {
         let pasted = Words::Command(text.to_owned()).pasted();
         self.pause(Duration::from_millis(100)).await;
+        if option.is_typed() {
+            let stands = option.note.as_ref().unwrap_or(&option.label).chars().count();
+            let keys: Vec<&str> = once("C-e").chain(repeat_n("BSpace", stands)).collect();
+            self.pane.press(&keys).await?;
+        }
         self.pane.paste(&pasted).await?;
         let shown = |work: &Self| {
             work.shows(&pasted) || work.reading.draft.as_deref().is_some_and(|d| stands(d, &pasted))
@@ -139,9 +149,13 @@ fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
         .filter(|(_, option)| [&option.label, option.bare()].iter().any(|it| bare(it) == wanted))
         .collect();
     if fitting.is_empty() {
-        // They are shown with numbers, in the order in which they stand.
-        let number = wanted.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        fitting = all().filter(|(at, _)| Some(*at) == number).collect();
+        // They are shown with numbers, in the order in which they stand. In a list that somebody has moved on the CLI has others.
+        let number = wanted.parse::<u32>().ok();
+        let places = dialog.options.iter().zip(1..).enumerate();
+        let is_it = |(option, place): (&Choosable, u32)| {
+            number == Some(place) && option.number.is_none_or(|own| own == place)
+        };
+        fitting = places.filter(|(_, it)| is_it(*it)).map(|(at, (it, _))| (at, it)).collect();
     }
     if fitting.is_empty() {
         fitting = all().filter(|(_, option)| bare(option.bare()).starts_with(&wanted)).collect();
@@ -185,6 +199,14 @@ fn keys_to(dialog: &Dialog, at: usize) -> Vec<&'static str> {
     }
 }
 
+/// Whether an option is gone to: in a line to write in a number is one of its words, and the number of such a line among boxes
+/// ticks it before there is anything in it.
+fn goes_there(dialog: &Dialog, at: usize) -> bool {
+    let is_written = dialog.options.iter().any(|option| option.selected && option.is_typed());
+    let to_line = dialog.options.get(at).is_some_and(Choosable::is_typed);
+    is_written || to_line && dialog.options.iter().any(|option| option.bare() != option.label)
+}
+
 /// Whether an option is the end of a list of which several things can be chosen.
 fn is_at_end(dialog: &Dialog, place: usize) -> bool {
     dialog.options.get(place).is_some_and(|option| option.number.is_none() && option.label == DONE)
@@ -203,5 +225,6 @@ fn is_at(dialog: &Dialog, place: usize) -> bool {
 /// Whether an option is the one that words are typed into; where none is known to be, the last one of a dialog that has such.
 fn takes_text(option: &Choosable, dialog: &Dialog) -> bool {
     let is_known = dialog.options.iter().any(Choosable::is_typed);
-    option.is_typed() || !is_known && dialog.options.last() == Some(option)
+    let is_last = option.label != SUBMIT && dialog.options.last() == Some(option);
+    option.is_typed() || !is_known && is_last
 }

@@ -214,6 +214,24 @@ pub fn is_stub(path: &Path) -> bool {
     digest.format == Format::Jsonl && !digest.substance && !digest.overwritten && !digest.taken_back
 }
 
+/// True where nothing stands of what was said: since 0.61 the CLI takes back a first turn that is cancelled, with all that was
+/// done in it. It does not know such a session any more.
+///
+/// ```
+/// use pollux_agent::gemini::transcript::resume::is_blank;
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let file = directory.path().join("session-2026-11-15T17-55-1f9cc522.jsonl");
+/// let asked = "{\"id\":\"m1\",\"type\":\"user\",\"content\":\"talk\"}\n";
+/// std::fs::write(&file, asked).unwrap();
+/// assert!(!is_blank(&file));
+/// std::fs::write(&file, format!("{asked}{{\"$rewindTo\":\"m1\"}}\n")).unwrap();
+/// assert!(is_blank(&file));
+/// ```
+pub fn is_blank(path: &Path) -> bool {
+    let digest = fs::read(path).map(|bytes| digest(&text(&bytes)));
+    digest.is_ok_and(|digest| digest.taken_back && !digest.substance)
+}
+
 /// What the messages of a file say and do, without what the CLI says in a person's name and without ids, which a stopped
 /// turn renews. It also puts its own words and the first prompt into one record then, and a resume takes that for its own words
 /// alone and says them anew: the prompt itself stays in the file as it was first written.

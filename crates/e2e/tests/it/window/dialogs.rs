@@ -127,8 +127,34 @@ async fn what_the_model_wants_to_know_is_answered_whatever_its_type() {
     everywhere("ask-user", async |show, _| {
         // In words, of which nothing is chosen.
         tells(show, "name it", &["castor"], "castor").await;
+        // Whatever somebody at the desk has begun to write.
+        let from = show.heard.len();
+        show.prompt("name another").await;
+        asked(show, from).await;
+        show.live.pane().press(&["3", "c", "a", "s"]).await.unwrap();
+        let orders = show.live.orders();
+        show.order(orders.answer(None, "vega", None)).await.unwrap();
+        assert_eq!(ended(show, from).await, StopReason::EndTurn);
+        let told: Vec<String> = show.heard.iter().skip(from).map(outline_all).collect();
+        assert!(told.iter().any(|told| told.contains("vega")), "{told:?}");
+        assert!(!told.iter().any(|told| told.contains("casvega")), "{told:?}");
         // Several of a list, one after the other, and then all of it.
         tells(show, "which parts", &["Tests", "3", "Done"], "Tests, Code").await;
+        // Words of one's own among them, where they are in sight: they end the list.
+        let from = show.heard.len();
+        show.prompt("which parts then").await;
+        let (_, labels) = asked(show, from).await;
+        show.answer("Docs").await;
+        if labels.iter().any(|label| label.contains("custom value")) {
+            let words = Some("the rest of it".to_owned());
+            show.order(orders.answer(None, "Enter a custom value", words)).await.unwrap();
+        } else {
+            show.answer("Done").await;
+        }
+        assert_eq!(ended(show, from).await, StopReason::EndTurn);
+        let told: Vec<String> = show.heard.iter().skip(from).map(outline_all).collect();
+        let wanted = if labels.len() > 4 { "the rest of it" } else { "Docs" };
+        assert!(told.iter().any(|told| told.contains(wanted)), "{told:?}");
         // More than one question, which are looked through before they are sent.
         tells(show, "both", &["Yes", "pollux it is", "Submit"], "pollux it is").await;
     })

@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::render::clean;
 use crate::report;
 use crate::trouble::Trouble;
+use pollux_agent::gemini::screen::unticked;
 use pollux_agent::session::Command;
 use serde::Deserialize;
 use serde_json::Value;
@@ -119,7 +120,8 @@ fn as_text(asked: &Asked) -> String {
 }
 
 fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
-    if let Some(option) = asked.options.iter().find(|option| option.id == word) {
+    let is_it = |option: &&Offered| option.id == word || unticked(&option.label) == word;
+    if let Some(option) = asked.options.iter().find(is_it) {
         return Ok(option.id.clone());
     }
     let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
@@ -137,9 +139,7 @@ fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
         return Ok(option.id.clone());
     }
     let begins = |option: &&Offered| {
-        // Where several can be chosen, a box stands before each.
-        let label = option.label.trim_start_matches("[ ] ").trim_start_matches("[x] ");
-        label.to_lowercase().starts_with(&word.to_lowercase())
+        unticked(&option.label).to_lowercase().starts_with(&word.to_lowercase())
     };
     let mut fitting = asked.options.iter().filter(begins);
     if let (Some(option), None) = (fitting.next(), fitting.next()) {

@@ -124,7 +124,11 @@ fn table(devices: &[Device]) -> anyhow::Result<()> {
     }
     let mut out = report::out();
     table.write(&mut out, report::width().or(Some(120)))?;
-    Ok(out.flush()?)
+    out.flush()?;
+    if devices.is_empty() {
+        report::note("no device is let in: `pollux pair` adds one");
+    }
+    Ok(())
 }
 
 /// Who did what: answers with the hash of what was shown, modes, prompts, devices

@@ -2,11 +2,8 @@
 
 use super::agent::{Gemini, Wanted};
 use super::headless::file_of;
-use pollux_agent::gemini::transcript::digest::digest;
-use pollux_agent::gemini::transcript::resume::{Guard, Resume};
-use pollux_agent::gemini::transcript::text;
+use pollux_agent::gemini::transcript::resume::{Guard, Resume, is_blank};
 use pollux_agent::model::{Failure, Phase};
-use std::path::Path;
 
 /// What a process is to go on with; nothing where it begins anew.
 pub(super) fn resumed(wanted: &Wanted, gemini: &Gemini) -> Result<Option<Resume>, Failure> {
@@ -20,13 +17,6 @@ pub(super) fn resumed(wanted: &Wanted, gemini: &Gemini) -> Result<Option<Resume>
     // cannot be copied, the log has it all the same.
     drop(Guard::new(&file, &gemini.aside));
     Ok(None)
-}
-
-/// True where nothing stands of what was said: since 0.61 the CLI takes back a first turn that is cancelled, with all that was
-/// done in it.
-fn is_blank(file: &Path) -> bool {
-    let digest = std::fs::read(file).map(|bytes| digest(&text(&bytes)));
-    digest.is_ok_and(|digest| digest.taken_back && !digest.substance)
 }
 
 /// What is said where the file of a session is gone that was to be gone on with.

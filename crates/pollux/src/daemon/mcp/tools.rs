@@ -84,7 +84,7 @@ struct AnswerArgs {
     agent: String,
     /// The id of one of its choices
     choice: String,
-    /// What to say with it
+    /// What to say with it; a choice that wants words is nothing without
     reason: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! The lines of a dialog that can be chosen: a list with one sign, numbered or not.
 
 use super::super::layout::indent;
-use super::super::{Choosable, DONE};
+use super::super::{Choosable, DONE, SUBMIT, unticked};
 use crate::model::{Effect, QuestionKind};
 use std::ops::Range;
 
@@ -105,51 +105,88 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
     Some(downwards(rows, start, wanted, first.column, counts))
 }
 
-/// A list of which several things can be chosen, and its end, which may be out of sight.
+/// Where the CLI asks what the model wants to know.
+const ASKS: &str = "Answer Questions";
+
+/// The list of which several things can be chosen, and its end, which may be out of sight: the rows around the one with the
+/// sign, up to a blank one. A plan or a command that is shown above may hold such a list too, but not the sign.
 fn ticked(rows: &[String], sign: &str) -> Option<Found> {
-    let ticked = |row: &'_ String| {
-        let line = line(row, sign)?;
-        let is_ticked = line.label.starts_with("[ ] ") || line.label.starts_with("[x] ");
-        is_ticked.then(|| (line.column, option(Some(line.number), line.label, line.selected)))
-    };
-    let start = rows.iter().position(|row| ticked(row).is_some())?;
+    let chosen = rows.iter().rposition(|row| row.trim_start().starts_with(sign))?;
+    let above = rows.get(..chosen)?.iter().rposition(String::is_empty).map_or(0, |at| at + 1);
+    let below = rows.iter().skip(chosen).position(String::is_empty);
+    let end = below.map_or(rows.len(), |below| chosen + below);
     let mut options: Vec<Choosable> = Vec::new();
-    let mut end = start;
     let mut place = 0;
-    for (at, row) in rows.iter().enumerate().skip(start).take_while(|(_, row)| !row.is_empty()) {
+    for row in rows.get(above..end)?.iter().filter(|row| !matches!(row.trim(), "▲" | "▼")) {
         let words = row.trim();
         let bare = words.strip_prefix(sign).map(str::trim_start);
-        if let Some((column, option)) = ticked(row) {
-            place = column;
-            options.push(option);
+        let line = line(row, sign).filter(|line| unticked(line.label) != line.label);
+        if let Some(line) = line {
+            place = line.column;
+            options.push(option(Some(line.number), line.label, line.selected));
         } else if bare.unwrap_or(words) == DONE && indent(row) <= place + 1 {
             options.push(option(None, DONE, bare.is_some()));
-        } else if let Some(last) = options.last_mut().filter(|_| !matches!(words, "▲" | "▼")) {
-            last.note.get_or_insert_default().push_str(words);
+        } else if let Some(last) = options.last_mut() {
+            note(last, words);
         }
-        end = at + 1;
     }
+    let is_it = rows.iter().any(|row| row.trim() == ASKS)
+        && options.iter().any(|option| option.selected)
+        && options.iter().any(|option| option.number.is_some());
     if !options.iter().any(|option| option.label == DONE) {
         options.push(option(None, DONE, false));
     }
-    Some(Found { rows: start..end, options })
+    is_it.then_some(Found { rows: above..end, options })
 }
 
 /// What can be done with a question that has no list: words, or to send what was answered to several.
 pub(super) fn entry(rows: &[String]) -> Option<Found> {
     let is = |what: &str| rows.iter().any(|row| row.trim() == what);
     let end = rows.iter().rposition(|row| row.contains("Enter to submit"))?;
-    if !is("Answer Questions") {
+    if !is(ASKS) {
         return None;
     }
-    let input = rows.iter().take(end).position(|row| row.trim_start().starts_with("> "));
-    let label = match input {
-        Some(_) => TYPE,
-        None if is("Review your answers:") => "Submit",
-        None => return None,
+    let review = is("Review your answers:").then_some((end, SUBMIT));
+    // The last one: what is asked may hold a quote.
+    let input = || rows.get(..end)?.iter().rposition(|row| row.starts_with("> "));
+    let (start, label) = review.or_else(|| Some((input()?, TYPE)))?;
+    let mut option = option(None, label, true);
+    // What stands in the line already, or would be an example.
+    for row in rows.get(start..end)?.iter().filter(|row| !row.is_empty()) {
+        note(&mut option, row.trim());
+    }
+    Some(Found { rows: start..end, options: vec![option] })
+}
+
+/// Of what the model wants to know, which option is the line to write in: the one that is written in now, and the last one of
+/// a list that is in sight whole, whatever the model has called it.
+pub(super) fn mark_words(options: &mut [Choosable], rows: &[String], hint: &str) {
+    let is = |what: &str| rows.iter().any(|row| row.trim() == what);
+    if !is(ASKS) || options.iter().all(|option| option.number.is_none()) {
+        return;
+    }
+    let ends = |option: &Choosable| option.label == DONE;
+    let whole = if options.iter().any(ends) {
+        // An end that is only known to be there has no note.
+        options.iter().any(|option| ends(option) && option.note.is_some())
+    } else {
+        !is("▼") && !options.iter().map(|option| option.label.as_str()).eq(["Yes", "No"])
     };
-    let options = vec![option(None, label, true)];
-    Some(Found { rows: input.unwrap_or(end)..end, options })
+    let written = options.iter().position(|option| option.selected);
+    let written = written.filter(|_| hint.contains("to submit"));
+    let last = options.iter().rposition(|option| option.number.is_some()).filter(|_| whole);
+    if let Some(option) = written.or(last).and_then(|at| options.get_mut(at)) {
+        option.effect = Effect::Words;
+    }
+}
+
+/// More of what is said about an option.
+fn note(option: &mut Choosable, words: &str) {
+    let note = option.note.get_or_insert_default();
+    if !note.is_empty() {
+        note.push(' ');
+    }
+    note.push_str(words);
 }
 
 fn option(number: Option<u32>, label: &str, selected: bool) -> Choosable {
@@ -213,11 +250,7 @@ fn downwards<'a>(
         } else if indent(row) > column {
             // More of the label, or what is said about it: which of the two is known with the kind.
             if let Some(option) = options.last_mut() {
-                let note = option.note.get_or_insert_default();
-                if !note.is_empty() {
-                    note.push(' ');
-                }
-                note.push_str(row.trim());
+                note(option, row.trim());
             }
             end = at + 1;
         } else if !matches!(row.trim(), "▲" | "▼") {
@@ -274,7 +307,7 @@ fn effect(label: &str, kind: QuestionKind) -> Effect {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, QuestionKind, effect, entry, find};
+    use super::{Effect, QuestionKind, effect, entry, find, mark_words};
 
     #[test]
     fn no_name_of_a_folder_or_a_server_makes_once_of_always() {
@@ -334,20 +367,49 @@ mod tests {
 
     #[test]
     fn a_list_of_which_several_are_chosen_has_an_end_in_sight_or_not() {
-        let above = "Which?\n\n▲\n● 1. [x] Tests\n         Done\n  2. [ ] Docs\n▼\n\n(Esc)";
-        assert_eq!(labels(above, find), ["[x] Tests", "[ ] Docs", "Done"]);
-        let below = "Which?\n\n▲\n  2. [ ] Docs\n●  Done\n   Finish selection\n▼";
-        assert_eq!(labels(below, find), ["[ ] Docs", "Done"]);
+        let asks = |rest: &str| format!("Answer Questions\n\nWhich?\n\n{rest}\n\n(Esc)");
+        let above = asks("▲\n● 1. [x] Tests\n         Done\n  2. [ ] Docs\n▼");
+        assert_eq!(labels(&above, find), ["[x] Tests", "[ ] Docs", "Done"]);
+        let below = asks("▲\n  2. [ ] Docs\n●  Done\n   Finish\n   selection\n▼");
+        assert_eq!(labels(&below, find), ["[ ] Docs", "Done"]);
         let rows: Vec<String> = below.lines().map(str::to_owned).collect();
         let options = find(&rows).unwrap().options;
         assert!(options[1].selected && options[1].note.as_deref() == Some("Finish selection"));
     }
 
     #[test]
+    fn steps_of_a_plan_are_no_options() {
+        let plan = "Plan\n\n1. [ ] Reject what is wrong\n2. [ ] Stop\n\n● 1. Yes\n  2. No\n\n(Esc)";
+        assert_eq!(labels(plan, find), ["Yes", "No"]);
+        let command = "cat <<E\n1. [ ] Reject\nE\n● 1. Allow once\n  2. No";
+        assert_eq!(labels(command, find), ["Allow once", "No"]);
+    }
+
+    #[test]
+    fn the_line_to_write_in_is_known_by_its_place_and_by_being_written_in() {
+        let words = |rest: &str, hint: &str| {
+            let text = format!("Answer Questions\n\nWhich?\n\n{rest}\n\n{hint}");
+            let rows: Vec<String> = text.lines().map(str::to_owned).collect();
+            let mut options = find(&rows).unwrap().options;
+            mark_words(&mut options, &rows, hint);
+            options.iter().map(|option| option.effect == Effect::Words).collect::<Vec<_>>()
+        };
+        let select = "Enter to select";
+        assert_eq!(words("● 1. SQLite\n  2. e.g. MongoDB", select), [false, true]);
+        assert_eq!(words("● 1. Yes\n  2. No", select), [false, false]);
+        assert_eq!(words("▲\n● 1. One\n  2. Two\n▼", select), [false, false]);
+        assert_eq!(words("▲\n● 2. cas\n  3. Three\n▼", "Enter to submit"), [true, false]);
+        let boxes = "● 1. [ ] A\n  2. [ ] else\n   Done\n   Finish";
+        assert_eq!(words(boxes, select), [false, true, false]);
+    }
+
+    #[test]
     fn a_line_to_write_in_and_a_look_at_all_answers_are_something_to_do() {
         let hint = "Enter to submit · Esc to cancel";
-        let text = format!("Answer Questions\n\nCalled?\n\n> e.g. castor\n\n{hint}");
+        let text = format!("Answer Questions\n\n> a quote\n\nCalled?\n\n> e.g. castor\n\n{hint}");
         assert_eq!(labels(&text, entry), ["Type your answer"]);
+        let rows: Vec<String> = text.lines().map(str::to_owned).collect();
+        assert_eq!(entry(&rows).unwrap().rows.start, 6);
         let review = format!("Answer Questions\n\nReview your answers:\n\nName → a\n\n{hint}");
         assert_eq!(labels(&review, entry), ["Submit"]);
         // A key to sign in with is not typed through others.

@@ -85,7 +85,7 @@ pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
 
 /// The line over one of several questions, which says which of them are answered: that changes while one is.
 fn is_tabs(text: &str) -> bool {
-    text.starts_with("← ") && text.ends_with(" →")
+    text.starts_with("← ") && text.contains("≡ Review")
 }
 
 const QUESTIONS: &[&str] =
