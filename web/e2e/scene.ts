@@ -393,6 +393,21 @@ export function edits(player: Player): void {
   player.change("s1", { questions: [{ shown: "h2", question }] });
 }
 
+/** The model wants to know something, and more than one answer will do. */
+export function wonders(player: Player): void {
+  const choices = ["[x] Tests", "[ ] Docs", "[ ] Code"];
+  const options = choices.map((label) => ({ id: label, label, effect: "other" as const }));
+  const words = { id: "own", label: "[ ] Enter a custom value", effect: "words" as const };
+  const done = { id: "Done", label: "Done", effect: "other" as const };
+  const question = {
+    id: "q3",
+    kind: "choice" as const,
+    text: "Which parts? (Select all that apply)",
+    options: [...options, words, done],
+  };
+  player.change("s1", { questions: [{ shown: "h3", question }] });
+}
+
 /** The same session in the middle of a turn, with a prompt that waits. */
 export function streams(player: Player): void {
   player.change("s1", { queue: [{ id: "k1", text: "And write a test for guests.", by: "Ada's phone" }] });

@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answerable, DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
 import { Player } from "./player";
-import { edits, moments, scene, streams } from "./scene";
+import { edits, moments, scene, streams, wonders } from "./scene";
 import { stage } from "./stage";
 
 let browser: Browser;
@@ -151,6 +151,12 @@ describe.each(["light", "dark"] as const)("moments that do not last, in %s", (sc
     await page.getByRole("button", { name: "Deny and say why" }).click();
     await page.getByLabel("Why not").fill("Round in one place only, please.");
     await shot(page, name("why"));
+    wonders(it.player);
+    await page.locator("fieldset.answers:enabled", { hasText: "[x] Tests" }).waitFor();
+    await shot(page, name("choice"));
+    await page.getByRole("button", { name: "Enter a custom value" }).click();
+    await page.getByLabel("Your answer").fill("The pages that nobody reads");
+    await shot(page, name("words"));
     it.player.change("s1", { questions: [], status: "working" });
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.goto(`${it.address}/#/s/s1`);

@@ -47,7 +47,8 @@ pub enum Scope {
     Prompt,
     /// Answer questions, change the mode.
     Approve,
-    /// Pair and revoke devices, read the audit log, trust directories, end the daemon.
+    /// Pair and revoke devices, read the audit log, press keys, run commands of the CLI, make links. Directories are allowed,
+    /// and the daemon is ended, on the machine itself.
     Admin,
 }
 

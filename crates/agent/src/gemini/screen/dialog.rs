@@ -6,6 +6,7 @@ mod shown;
 
 use super::layout::Frame;
 use super::{Choosable, Dialog};
+use crate::model::QuestionKind;
 
 /// What stands before a tool in a box of the conversation: done, running, queued, failed, cancelled.
 const OF_A_TOOL: &[char] = &['✓', '⊶', 'o', 'x', '-', '≡'];
@@ -51,7 +52,9 @@ fn read(rows: &[String]) -> Option<Dialog> {
     let text = shown::question(kind, head.as_ref(), &paragraphs, after, form);
     let mut options = options.to_vec();
     options::settle(&mut options, kind);
-    options::mark_words(&mut options, rows, hint.unwrap_or_default());
+    if kind == QuestionKind::Choice {
+        options::mark_words(&mut options, rows, hint.unwrap_or_default());
+    }
     Some(Dialog {
         kind,
         tool: head.as_ref().and_then(|head| head.tool.clone()),

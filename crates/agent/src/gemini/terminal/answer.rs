@@ -5,7 +5,7 @@ use super::act::{gone, refusal};
 use super::order::Busy;
 use super::words::{Words, stands};
 use super::work::Work;
-use crate::model::{Effect, Failure, SessionStatus};
+use crate::model::{Effect, Failure, QuestionKind, SessionStatus};
 use std::iter::{once, repeat_n};
 use std::time::Duration;
 
@@ -14,6 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a question may take to stand still. One in which something moves for ever is answered all the same.
 const STANDS: Duration = Duration::from_secs(1);
+
+/// How often words are typed into a line in which they do not come to stand.
+const TRIES: usize = 3;
+/// So much of what may have come late is taken away again before that.
+const LONGEST: usize = 1_000;
 
 impl Work {
     /// Answers the open question. Done when it is gone from the screen.
@@ -109,22 +114,42 @@ impl Work {
         self.pane.press(&["Enter"]).await
     }
 
-    /// Types the answer that an option asks for, in the place of what may stand in its line.
+    /// Types the answer that an option asks for, in the place of what may stand in its line. What the model wants to know is not
+    /// sent before it is seen in that line: a busy CLI draws it before it listens.
     async fn type_answer(&mut self, text: &str, option: &Choosable) -> Result<(), Failure> {
         let pasted = Words::Command(text.to_owned()).pasted();
-        self.pause(Duration::from_millis(100)).await;
-        if option.is_typed() {
-            let stands = option.note.as_ref().unwrap_or(&option.label).chars().count();
-            let keys: Vec<&str> = once("C-e").chain(repeat_n("BSpace", stands)).collect();
-            self.pane.press(&keys).await?;
+        let asked = self.reading.dialog.as_ref().map(|dialog| dialog.kind);
+        let in_line = option.is_typed() && asked == Some(QuestionKind::Choice);
+        let mut stands = option.note.as_ref().unwrap_or(&option.label).chars().count();
+        for _ in 0..TRIES {
+            self.pause(Duration::from_millis(100)).await;
+            if option.is_typed() {
+                let keys: Vec<&str> = once("C-e").chain(repeat_n("BSpace", stands)).collect();
+                self.pane.press(&keys).await?;
+            }
+            self.pane.paste(&pasted).await?;
+            let is_there = |work: &Self| {
+                work.reading.dialog.as_ref().is_some_and(|now| is_written(now, &pasted))
+            };
+            let shown = |work: &Self| {
+                if in_line {
+                    is_there(work)
+                } else {
+                    work.shows(&pasted) || work.has_draft(&pasted)
+                }
+            };
+            if self.until(Duration::from_secs(2), shown).await || !in_line {
+                self.pause(Duration::from_millis(55)).await;
+                return self.pane.press(&["Enter"]).await;
+            }
+            stands += pasted.chars().count().min(LONGEST);
         }
-        self.pane.paste(&pasted).await?;
-        let shown = |work: &Self| {
-            work.shows(&pasted) || work.reading.draft.as_deref().is_some_and(|d| stands(d, &pasted))
-        };
-        self.until(Duration::from_secs(2), shown).await;
-        self.pause(Duration::from_millis(55)).await;
-        self.pane.press(&["Enter"]).await
+        let message = "the words did not come to stand in the line";
+        Err(refusal("not_accepted", message, "look at its screen"))
+    }
+
+    fn has_draft(&self, text: &str) -> bool {
+        self.reading.draft.as_deref().is_some_and(|draft| stands(draft, text))
     }
 
     /// A dialog that takes no words ends the turn: the reason is the next prompt.
@@ -210,6 +235,20 @@ fn goes_there(dialog: &Dialog, at: usize) -> bool {
 /// Whether an option is the end of a list of which several things can be chosen.
 fn is_at_end(dialog: &Dialog, place: usize) -> bool {
     dialog.options.get(place).is_some_and(|option| option.number.is_none() && option.label == DONE)
+}
+
+/// Whether a line to write in shows a text: its beginning or its end, or that much was pasted.
+fn is_written(dialog: &Dialog, text: &str) -> bool {
+    let squeezed = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<Vec<_>>();
+    let text = squeezed(text);
+    let (first, last) = (text.iter().take(8), text.iter().skip(text.len().saturating_sub(8)));
+    let parts: [String; 2] = [first.collect(), last.collect()];
+    let lines = dialog.options.iter().filter(|option| option.is_typed());
+    let mut lines = lines.map(|option| option.note.as_deref().unwrap_or(&option.label));
+    lines.any(|line| {
+        let line: String = squeezed(line).into_iter().collect();
+        line.contains("[PastedText") || parts.iter().any(|part| line.contains(part.as_str()))
+    })
 }
 
 /// Whether Enter would choose that end.

@@ -1,7 +1,7 @@
 //! `pollux answer`: what the agent waits for.
 
 use super::send::{come_to_rest, or_leave, rested, told};
-use super::tell::{Awaits, Format, Rest, Teller, question};
+use super::tell::{Awaits, Format, Rest, Teller};
 use super::{daemon, done, find, join, order, trouble};
 use crate::cli::complete::ids;
 use crate::cli::session::answer::{self, Given};
@@ -51,7 +51,9 @@ impl Answer {
             let given = Given { session, choice, question, reason, tell };
             return answer::run(&client, given).await;
         }
-        let Some(choice) = self.choice else { return show(&self.id, config).await };
+        let Some(choice) = self.choice else {
+            return show(&self.id, self.tell.json, config).await;
+        };
         let mut live = join(&self.id, config).await?;
         let orders = live.orders();
         let mut early = Vec::new();
@@ -110,7 +112,7 @@ fn of_answer(mut early: Vec<Event<'static>>) -> Vec<Event<'static>> {
     early
 }
 
-async fn show(id: &str, config: &Config) -> anyhow::Result<ExitCode> {
+async fn show(id: &str, json: bool, config: &Config) -> anyhow::Result<ExitCode> {
     let found = find(id, config).await?;
     let server = Server::join(&found.socket, &found.pane).await.map_err(trouble)?;
     let pane = Pane::find(&server, &found.pane).await.map_err(trouble)?;
@@ -122,6 +124,6 @@ async fn show(id: &str, config: &Config) -> anyhow::Result<ExitCode> {
         let trouble = Trouble::refused("no_question", "the agent asks nothing");
         return Err(trouble.hint("`pollux screen` shows what it does").into());
     };
-    question(&dialog.question("open"));
+    answer::shown(&dialog.question("open"), json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::terminal::all;
 use pollux_agent::gemini::transcript::rescue::rescue;
 use pollux_agent::gemini::transcript::resume::Guard;
-use pollux_agent::gemini::transcript::store::Kind;
+use pollux_agent::gemini::transcript::store::{Kind, Session};
 use std::path::Path;
 
 /// Since this version the names of session files that fall into one minute clash.
@@ -26,16 +26,14 @@ pub(in crate::cli) fn find(
     config: &Config,
     cli: &Cli,
 ) -> anyhow::Result<Resume> {
-    let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
-    let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
-    let session = catalog.find(wanted)?;
+    let session = meant(wanted, cwd, config)?;
     if session.kind != Kind::Main {
         let message = format!("the session `{}` cannot be gone on with", session.id);
         return Err(refused("not_resumable", message, "nobody has said anything in it"));
     }
     let aside = config.data.join("rescued");
     // A stub of an earlier resume would have the next start delete the session.
-    rescue(session, &aside).with_context(|| no_copy(&session.file.path, &aside))?;
+    rescue(&session, &aside).with_context(|| no_copy(&session.file.path, &aside))?;
     let resume = Resume { id: session.id.clone(), file: session.file.path.clone(), aside };
     let guard = guard(&resume)?;
     if cli.at_least(CLASHES) && guard.is_of_this_minute() {
@@ -44,6 +42,22 @@ pub(in crate::cli) fn find(
         );
     }
     Ok(resume)
+}
+
+/// The session that a word names, of this project: the CLI looks for it nowhere else.
+fn meant(wanted: &str, cwd: &Path, config: &Config) -> anyhow::Result<Session> {
+    let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
+    let all = Catalog::read(&here);
+    let anywhere = all.find(wanted).ok().filter(|_| wanted != "latest").cloned();
+    let catalog = all.of_project(Some(cwd), &here);
+    match (catalog.find(wanted), anywhere) {
+        (Err(_), Some(session)) => {
+            let project = session.project_name();
+            let message = format!("the session `{}` is of another project: {project}", session.id);
+            Err(refused("other_project", message, "go on with it there, or with `--cwd DIR`"))
+        }
+        (found, _) => found.cloned(),
+    }
 }
 
 fn guard(resume: &Resume) -> anyhow::Result<Guard> {
@@ -71,11 +85,7 @@ pub(in crate::cli) async fn free(
     if client.is_none() && terminals.is_empty() {
         return Ok(());
     }
-    let session = {
-        let here = Config { cwd: cwd.to_path_buf(), ..config.clone() };
-        let catalog = Catalog::read(&here).of_project(Some(cwd), &here);
-        catalog.find(wanted)?.id.clone()
-    };
+    let session = meant(wanted, cwd, config)?.id;
     let driven = match &client {
         Some(client) => client.driven(&session).await,
         None => None,

@@ -15,12 +15,13 @@ pub(super) fn unit(systemd: bool) -> anyhow::Result<String> {
 
 fn text(systemd: bool, program: &str) -> String {
     if systemd {
+        // The daemon ends its own agents; those in tmux servers that it has started are to stay.
         let program = program.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%");
         format!(
             "# ~/.config/systemd/user/pollux.service\n\
              # systemctl --user enable --now pollux\n\
              [Unit]\nDescription=Pollux: Gemini CLI sessions that stay\n\n\
-             [Service]\nExecStart=\"{program}\" serve\nRestart=on-failure\nKillMode=mixed\nTimeoutStopSec=30\n\n\
+             [Service]\nExecStart=\"{program}\" serve\nRestart=on-failure\nKillMode=process\nTimeoutStopSec=30\n\n\
              [Install]\nWantedBy=default.target\n"
         )
     } else {

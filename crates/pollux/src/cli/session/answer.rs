@@ -7,6 +7,7 @@ use crate::render::clean;
 use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::screen::unticked;
+use pollux_agent::model::Question;
 use pollux_agent::session::Command;
 use serde::Deserialize;
 use serde_json::Value;
@@ -77,6 +78,14 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
         shown: Some(shown.clone()),
     };
     order(client, &summary.id, command, args.tell).await
+}
+
+/// Shows one question.
+pub(crate) fn shown(question: &Question<'_>, json: bool) -> anyhow::Result<()> {
+    if json {
+        return report::json(&[serde_json::json!({ "question": question })]);
+    }
+    report::text(&as_text(&serde_json::from_value(serde_json::to_value(question)?)?))
 }
 
 /// Says beside everything else what is asked.

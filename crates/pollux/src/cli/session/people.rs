@@ -44,6 +44,12 @@ pub(super) async fn pair(args: Pair, config: &Config) -> anyhow::Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     door(&pair)?;
+    if pair.urls.iter().all(|url| Address::is_near(url)) {
+        report::note(
+            "no phone reaches this address: `pollux serve down`, then `pollux serve --bind 0.0.0.0 --detach`; \
+             `bind` in config.toml keeps it so",
+        );
+    }
     report::quiet("good once, for two minutes");
     Ok(ExitCode::SUCCESS)
 }
