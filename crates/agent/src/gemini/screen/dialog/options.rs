@@ -130,7 +130,7 @@ fn ticked(rows: &[String], sign: &str) -> Option<Found> {
             note(last, words);
         }
     }
-    let is_it = rows.iter().any(|row| row.trim() == ASKS)
+    let is_it = has(rows, ASKS)
         && options.iter().any(|option| option.selected)
         && options.iter().any(|option| option.number.is_some());
     if !options.iter().any(|option| option.label == DONE) {
@@ -141,12 +141,11 @@ fn ticked(rows: &[String], sign: &str) -> Option<Found> {
 
 /// What can be done with a question that has no list: words, or to send what was answered to several.
 pub(super) fn entry(rows: &[String]) -> Option<Found> {
-    let is = |what: &str| rows.iter().any(|row| row.trim() == what);
     let end = rows.iter().rposition(|row| row.contains("Enter to submit"))?;
-    if !is(ASKS) {
+    if !has(rows, ASKS) {
         return None;
     }
-    let review = is("Review your answers:").then_some((end, SUBMIT));
+    let review = has(rows, "Review your answers:").then_some((end, SUBMIT));
     // The last one: what is asked may hold a quote.
     let input = || rows.get(..end)?.iter().rposition(|row| row.starts_with("> "));
     let (start, label) = review.or_else(|| Some((input()?, TYPE)))?;
@@ -161,8 +160,7 @@ pub(super) fn entry(rows: &[String]) -> Option<Found> {
 /// Of what the model wants to know, which option is the line to write in: the one that is written in now, and the last one of
 /// a list that is in sight whole, whatever the model has called it.
 pub(super) fn mark_words(options: &mut [Choosable], rows: &[String], hint: &str) {
-    let is = |what: &str| rows.iter().any(|row| row.trim() == what);
-    if !is(ASKS) || options.iter().all(|option| option.number.is_none()) {
+    if !has(rows, ASKS) || options.iter().all(|option| option.number.is_none()) {
         return;
     }
     let ends = |option: &Choosable| option.label == DONE;
@@ -170,7 +168,7 @@ pub(super) fn mark_words(options: &mut [Choosable], rows: &[String], hint: &str)
         // An end that is only known to be there has no note.
         options.iter().any(|option| ends(option) && option.note.is_some())
     } else {
-        !is("▼") && !options.iter().map(|option| option.label.as_str()).eq(["Yes", "No"])
+        !has(rows, "▼") && !options.iter().map(|option| option.label.as_str()).eq(["Yes", "No"])
     };
     let written = options.iter().position(|option| option.selected);
     let written = written.filter(|_| hint.contains("to submit"));
@@ -178,6 +176,11 @@ pub(super) fn mark_words(options: &mut [Choosable], rows: &[String], hint: &str)
     if let Some(option) = written.or(last).and_then(|at| options.get_mut(at)) {
         option.effect = Effect::Words;
     }
+}
+
+/// Whether a row says this and nothing else.
+fn has(rows: &[String], what: &str) -> bool {
+    rows.iter().any(|row| row.trim() == what)
 }
 
 /// More of what is said about an option.
