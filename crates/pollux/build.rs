@@ -45,14 +45,49 @@ fn main() {
     }
 }
 
-/// Links the program for a fixed address where that is possible. The loader then has no thirty thousand addresses to put
-/// right at each start, which is most of what `pollux hook` would cost; Gemini CLI waits for it at every tool.
+/// Links the program so that its start costs next to nothing, where that is possible: Gemini CLI waits for `pollux hook` at
+/// every tool. At a fixed address the loader has no thirty thousand addresses to put right; with the C library inside there is no
+/// loader and no library to look for at all, which is half of what is left.
+///
+/// `POLLUX_LINK` says otherwise: `dynamic` leaves the C library outside, `static` fails where it cannot be inside.
 fn link() {
+    println!("cargo::rerun-if-env-changed=POLLUX_LINK");
     // `CARGO_CFG_…` is how cargo tells a build script what it builds for.
     let told = |name: &str| env::var(name).unwrap_or_default();
-    if told("CARGO_CFG_TARGET_OS") == "linux" && told("CARGO_CFG_TARGET_ENV") == "gnu" {
-        println!("cargo::rustc-link-arg-bins=-no-pie");
+    if told("CARGO_CFG_TARGET_OS") != "linux" || told("CARGO_CFG_TARGET_ENV") != "gnu" {
+        return;
     }
+    println!("cargo::rustc-link-arg-bins=-no-pie");
+    let wanted = told("POLLUX_LINK");
+    let archives = (told("HOST") == told("TARGET") && wanted != "dynamic").then(archives).flatten();
+    if let Some(archives) = archives {
+        println!("cargo::rustc-link-arg-bins=-static");
+        println!("cargo::rustc-link-arg-bins=-L{}", archives.display());
+    } else if wanted == "static" {
+        println!("cargo::error=there is no C library here that a program can have inside");
+        println!(
+            "cargo::error=hint: install glibc's static libraries, or build with POLLUX_LINK=dynamic"
+        );
+    }
+}
+
+/// The libraries that rustc names for a program, as archives: in a directory of their own, because rustc also says that shared
+/// ones are to be looked for first. None where the machine has not got all of them.
+fn archives() -> Option<PathBuf> {
+    let place = PathBuf::from(env::var_os("OUT_DIR")?).join("archives");
+    let _earlier = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).ok()?;
+    // What unwinds the stack goes by another name where it is an archive.
+    let same = ["c", "m", "rt", "pthread", "util", "dl"].map(|name| (name, name));
+    for (name, archive) in same.into_iter().chain([("gcc_s", "gcc_eh")]) {
+        let ask = format!("-print-file-name=lib{archive}.a");
+        let told = Command::new("cc").arg(ask).stderr(Stdio::null()).output().ok()?;
+        let path = PathBuf::from(String::from_utf8(told.stdout).ok()?.trim());
+        // A compiler that does not know the file says its name only.
+        let path = path.is_absolute().then_some(path)?;
+        std::os::unix::fs::symlink(path, place.join(format!("lib{name}.a"))).ok()?;
+    }
+    Some(place)
 }
 
 /// The version, and of a release build the commit that it was built from, where git knows it. `POLLUX_COMMIT` says it where there is no

@@ -1,13 +1,18 @@
 //! `cargo xtask fuzz`: bytes that nobody has thought of, for a while.
+//!
+//! The fuzzer is LLVM's, in the programs themselves. They are built with what it needs to see which way bytes go, and without a sanitizer:
+//! no code of ours is `unsafe`. So any toolchain will do, and nothing need be installed.
 
-use crate::shell::{self, present, root, run_words, say, target, words_and};
+use crate::package;
+use crate::shell::{root, run_words, say, target, words, words_and};
 use anyhow::{Context, anyhow};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
-/// What the sanitizers need.
-const NIGHTLY: [(&str, &str); 1] = [("RUSTUP_TOOLCHAIN", "nightly")];
+/// Has each branch counted, as `cargo fuzz build --sanitizer none` would.
+const COUNTED: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table";
 
 /// A target in `fuzz/`, with the kind and the ending of the recordings that it begins with.
 type Target = (&'static str, &'static str, &'static str);
@@ -29,19 +34,13 @@ const TARGETS: [Target; 11] = [
 const LARGEST_SEED: u64 = 64 << 10;
 
 pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
-    shell::run("cargo +nightly --version").context(
-        "the fuzzer needs a nightly toolchain: `rustup toolchain install nightly --profile minimal`",
-    )?;
-    let fuzz = cargo_fuzz()?;
     let place = target().join("fuzz");
-    let build = place.join("build").display().to_string();
-    let all = [fuzz.as_str(), "build", "--fuzz-dir", "fuzz", "--target-dir", &build];
-    run_words(&words_and("", &all), &NIGHTLY)?;
-    let (fuzz, place) = (&fuzz, &place);
+    let programs = build(&place.join("build"))?;
+    let (programs, place) = (&programs, &place);
     // One for each core of a small machine: a fuzzer keeps one busy.
     for pair in TARGETS.chunks(2) {
         thread::scope(|scope| {
-            let start = |target| scope.spawn(move || fuzz_one(fuzz, place, target, seconds));
+            let start = |target| scope.spawn(move || fuzz_one(programs, place, target, seconds));
             let running: Vec<_> = pair.iter().map(start).collect();
             let ended = |it: ScopedJoinHandle<'_, _>| {
                 it.join().unwrap_or_else(|_| Err(anyhow!("it panicked")))
@@ -52,39 +51,31 @@ pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Builds all targets and gives the directory that they are in.
+fn build(place: &Path) -> anyhow::Result<PathBuf> {
+    // For a named target, even if it is this machine: else what runs while building would be counted too.
+    let host = package::host()?;
+    let line = "cargo build --locked --bins --manifest-path fuzz/Cargo.toml --target-dir";
+    let line = words_and(line, &[&place.display().to_string(), "--target", &host]);
+    run_words(&line, &[("RUSTFLAGS", COUNTED)])?;
+    Ok(place.join(host).join("debug"))
+}
+
 /// One target, for a while.
-fn fuzz_one(fuzz: &str, place: &Path, target: &Target, seconds: u64) -> anyhow::Result<()> {
+fn fuzz_one(programs: &Path, place: &Path, target: &Target, seconds: u64) -> anyhow::Result<()> {
     let (name, kind, ending) = *target;
     let corpus = place.join("corpus").join(name);
     let found = place.join("found").join(name);
     fs::create_dir_all(&found)?;
     let seeds = seed(&corpus, kind, ending)?;
     say(&format!("{name}: {seconds} seconds, from {seeds} seeds"));
-    let (corpus, build) = (corpus.display().to_string(), place.join("build").display().to_string());
     let time = format!("-max_total_time={seconds}");
     let prefix = format!("-artifact_prefix={}/", found.display());
-    let line = [fuzz, "run", name, &corpus, "--fuzz-dir", "fuzz", "--target-dir", &build, "--"];
-    let limits = ["-max_len=65536", "-timeout=10", "-rss_limit_mb=4096"];
-    let says = ["-print_final_stats=1", "-verbosity=0", &time, &prefix];
-    let line = words_and("", &[line.as_slice(), &limits, &says].concat());
-    run_words(&line, &NIGHTLY)
+    let limits = "-max_len=65536 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0";
+    let program = [programs.join(name).display().to_string(), corpus.display().to_string()];
+    let line = [program.to_vec(), words(limits), vec![time, prefix]].concat();
+    run_words(&line, &[])
         .with_context(|| format!("{name} found something: see {}", found.display()))
-}
-
-/// cargo-fuzz, from this machine or installed into `target/tools`.
-fn cargo_fuzz() -> anyhow::Result<String> {
-    if present("cargo-fuzz") {
-        return Ok("cargo-fuzz".to_owned());
-    }
-    let tools = target().join("tools");
-    let own = tools.join("bin/cargo-fuzz");
-    if !own.exists() {
-        say("installing cargo-fuzz into target/tools (once, a minute)");
-        let line = "cargo install cargo-fuzz --locked --root";
-        run_words(&words_and(line, &[tools.display()]), &[])
-            .context("cargo-fuzz is missing and could not be installed")?;
-    }
-    Ok(own.display().to_string())
 }
 
 /// Puts recordings of a kind into a corpus, and what stands in `fuzz/seeds` for the target. Gives how many.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// What lies beside the program.
 const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
-/// Everything that the program calls is in it, at fixed addresses: nothing is looked up and put right at its start.
-const STATIC: &str = "-C target-feature=+crt-static -C relocation-model=static";
+/// Fails where the C library cannot be inside the program (`crates/pollux/build.rs`), instead of leaving it outside.
+const INSIDE: [(&str, &str); 1] = [("POLLUX_LINK", "static")];
 
 /// For this machine, or for another target that rustc has.
 pub(crate) fn run(triple: Option<&str>) -> anyhow::Result<()> {
@@ -37,16 +37,14 @@ pub(crate) fn run(triple: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// Builds the program; for this machine without any library of it, where it is a Linux.
-pub(crate) fn build(triple: Option<&str>) -> anyhow::Result<PathBuf> {
+fn build(triple: Option<&str>) -> anyhow::Result<PathBuf> {
     if let Some(triple) = triple {
         let line = format!("cargo build --release --locked --package pollux --target {triple}");
         shell::run(&line)?;
         return Ok(target().join(triple).join("release/pollux"));
     }
-    let how = if cfg!(target_os = "linux") { STATIC } else { "" };
-    shell::run(&format!(
-        "cargo rustc --quiet --release --locked --package pollux --bin pollux -- {how}"
-    ))?;
+    let how: &[_] = if cfg!(target_os = "linux") { &INSIDE } else { &[] };
+    shell::run_with("cargo build --quiet --release --locked --package pollux", how)?;
     Ok(target().join("release/pollux"))
 }
 
@@ -63,7 +61,7 @@ fn with_papers(program: &Path, place: &Path) -> anyhow::Result<()> {
 }
 
 /// What this machine is called among targets.
-fn host() -> anyhow::Result<String> {
+pub(crate) fn host() -> anyhow::Result<String> {
     let told = shell::told("rustc -vV")?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc does not tell what it builds for")

@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
 use super::table::Figures;
-use crate::package;
 use crate::release;
 use crate::shell::target;
 use anyhow::Context;
@@ -34,29 +33,24 @@ printf '%s' "$body" | curl --silent --fail --connect-timeout 2 --max-time 5 --he
 pub(crate) fn run() -> anyhow::Result<()> {
     let work = target().join("bench/hook");
     fs::create_dir_all(&work)?;
-    // As it is given to others, which is without any library of the machine, and as cargo makes it.
-    let given = work.join("pollux");
-    fs::copy(package::build(None)?, &given)?;
     let mut figures = Figures::default();
-    hook(&mut figures, &work, &given, "packaged")?;
-    hook(&mut figures, &work, &release::program()?, "built by cargo")?;
+    hook(&mut figures, &work, &release::program()?)?;
     figures.finish()
 }
 
 /// The two, in turns, so that both meet the same machine.
-fn hook(figures: &mut Figures, work: &Path, pollux: &Path, how: &str) -> anyhow::Result<()> {
+fn hook(figures: &mut Figures, work: &Path, pollux: &Path) -> anyhow::Result<()> {
     let bridge = work.join("bridge.sh");
     fs::write(&bridge, BRIDGE)?;
     let nobody = Callers::new(work, pollux, &bridge, 1)?;
     let (ours, theirs, floor) = nobody.in_turns(None)?;
-    let by = format!("hook ({how}), nobody listens, by bash + curl");
-    figures.at_most(&by, ours / theirs, 0.25, "x");
+    figures.at_most("hook, nobody listens, by bash + curl", ours / theirs, 0.25, "x");
     figures.tell("  of which a process that does nothing", &format!("{:.2}x", floor / theirs));
     let (arrived, port) = listen(&nobody.socket)?;
     let somebody = Callers::new(work, pollux, &bridge, port)?;
     let (ours, theirs, _) = somebody.in_turns(Some(&arrived))?;
-    let until = format!("hook ({how}), somebody listens, until it is there");
-    figures.at_most(&until, ours / theirs, 0.25, "x");
+    let until = "hook, somebody listens, until it is there";
+    figures.at_most(until, ours / theirs, 0.25, "x");
     figures.tell("  hook, in milliseconds", &format!("{ours:.2}"));
     // Nobody listens any more.
     fs::remove_file(&nobody.socket)?;
