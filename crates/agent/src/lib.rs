@@ -29,6 +29,7 @@ mod lines;
 mod loose;
 pub mod model;
 pub mod process;
+mod regular;
 pub mod session;
 mod shell;
 pub mod terminal;

@@ -9,11 +9,11 @@
 
 use super::cli::{Cli, Search, Version};
 use super::servers::{self, Entry};
+use crate::regular;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -84,7 +84,7 @@ impl Machine {
     /// The settings of our process, with servers of its own. None where those of the machine cannot be read, and so must
     /// not be replaced.
     pub(super) fn with(self, ours: &[Setting], servers: &[Entry]) -> io::Result<Option<Own>> {
-        let text = match fs::read_to_string(&self.settings) {
+        let text = match regular::text(&self.settings) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
             Err(_) => return Ok(None),

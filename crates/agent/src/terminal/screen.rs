@@ -54,6 +54,9 @@ impl Default for Size {
     }
 }
 
+/// No terminal has more columns or rows; a file's name may say so, and each cell takes memory.
+const LARGEST: u16 = 2_000;
+
 impl Size {
     /// A size as people write it: `120x40`.
     ///
@@ -62,11 +65,12 @@ impl Size {
     ///
     /// assert_eq!(Size::parse("120x40"), Some(Size { columns: 120, rows: 40 }));
     /// assert_eq!(Size::parse("0x40"), None);
+    /// assert_eq!(Size::parse("65535x65535"), None);
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
         let (columns, rows) = text.split_once('x')?;
-        let positive = |number: &str| number.parse().ok().filter(|number| *number > 0);
-        Some(Self { columns: positive(columns)?, rows: positive(rows)? })
+        let some = |number: &str| number.parse().ok().filter(|it| (1..=LARGEST).contains(it));
+        Some(Self { columns: some(columns)?, rows: some(rows)? })
     }
 }
 

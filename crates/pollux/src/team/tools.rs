@@ -100,7 +100,8 @@ impl Tools {
     }
 
     /// The rules for the agent's policy engine. Ours is allowed; where not all is, the rest is refused by one rule for
-    /// everything, so that a tool of a later version is refused too.
+    /// everything, so that a tool of a later version is refused too. All of it stands above what settings can say (a
+    /// repository's `tools.allowed` has 300, a server that is excluded 900), and below what a person has just allowed for good (950).
     pub fn policy(&self) -> String {
         self.policy_for(&str::to_owned)
     }
@@ -110,12 +111,12 @@ impl Tools {
         let mut text = String::new();
         let own = called(OWN_SERVER);
         if self.covers("@pollux") {
-            rule(&mut text, "*", Some(&own), ("allow", 900), &[]);
+            rule(&mut text, "*", Some(&own), ("allow", 940), &[]);
         }
         for tool in OWN_TOOLS {
             if self.covers(&format!("@pollux/{tool}")) {
-                rule(&mut text, tool, Some(&own), ("allow", 900), &[]);
-                rule(&mut text, &format!("mcp_{own}_{tool}"), None, ("allow", 900), &[]);
+                rule(&mut text, tool, Some(&own), ("allow", 940), &[]);
+                rule(&mut text, &format!("mcp_{own}_{tool}"), None, ("allow", 940), &[]);
             }
         }
         let Self::Only(only) = self else { return text };
@@ -127,16 +128,16 @@ impl Tools {
             let changes = WRITES.contains(&name.as_str());
             let runs = SHELL.first() == Some(&name.as_str()) || name == "web_fetch";
             if changes {
-                rule(&mut text, name, None, ("ask_user", 500), &["default"]);
-                rule(&mut text, name, None, ("allow", 500), &["autoEdit", "yolo"]);
+                rule(&mut text, name, None, ("ask_user", 930), &["default"]);
+                rule(&mut text, name, None, ("allow", 930), &["autoEdit", "yolo"]);
             } else if runs {
-                rule(&mut text, name, None, ("ask_user", 500), &["default", "autoEdit"]);
-                rule(&mut text, name, None, ("allow", 500), &["yolo"]);
+                rule(&mut text, name, None, ("ask_user", 930), &["default", "autoEdit"]);
+                rule(&mut text, name, None, ("allow", 930), &["yolo"]);
             } else {
-                rule(&mut text, name, None, ("allow", 500), &[]);
+                rule(&mut text, name, None, ("allow", 930), &[]);
             }
         }
-        rule(&mut text, "*", None, ("deny", 100), &[]);
+        rule(&mut text, "*", None, ("deny", 920), &[]);
         text
     }
 }
@@ -150,8 +151,8 @@ fn of_server(text: &mut String, name: &str, called: &dyn Fn(&str) -> String) {
     let server = called(server);
     let whole = format!("mcp_{server}_{tool}");
     for (tool, server) in [(tool, Some(&*server)), (whole.as_str(), None)] {
-        rule(text, tool, server, ("ask_user", 500), &["default", "autoEdit"]);
-        rule(text, tool, server, ("allow", 500), &["yolo"]);
+        rule(text, tool, server, ("ask_user", 930), &["default", "autoEdit"]);
+        rule(text, tool, server, ("allow", 930), &["yolo"]);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Who is signed in, as far as files and variables tell. Nobody is asked, and no secret is read further than whether it
 //! is there.
 
+use crate::regular;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstObject, CstRootNode};
 use serde::Serialize;
-use std::fs;
 use std::path::Path;
 
 /// Who is signed in.
@@ -25,7 +25,7 @@ const VARIABLES: [&str; 4] =
 
 /// Who is signed in to the CLI whose directory is `gemini`. `is_set` tells of a variable whether it is set.
 pub fn account(gemini: &Path, is_set: &dyn Fn(&str) -> bool) -> Account {
-    let text = fs::read_to_string(gemini.join("settings.json")).unwrap_or_default();
+    let text = regular::text(&gemini.join("settings.json")).unwrap_or_default();
     let home = gemini.parent().unwrap_or(gemini);
     let written = [gemini.join(".env"), home.join(".env")].iter().any(|file| names_one(file));
     let variable = written || VARIABLES.iter().any(|name| is_set(name));
@@ -47,7 +47,7 @@ fn stored(gemini: &Path) -> bool {
 }
 
 fn names_one(file: &Path) -> bool {
-    let text = fs::read_to_string(file).unwrap_or_default();
+    let text = regular::text(file).unwrap_or_default();
     text.lines().any(|line| {
         let line = line.trim().trim_start_matches("export ");
         VARIABLES

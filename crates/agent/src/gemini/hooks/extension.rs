@@ -45,11 +45,20 @@ impl Extension {
             let why = "an extension of this name is there, and it is not ours";
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }
-        let hooks = self.hooks();
-        let manifest = self.directory.join("gemini-extension.json");
+        let is_new = !self.directory.exists();
+        let written = self.write(program, version);
+        if written.is_err() && is_new {
+            // The CLI would warn of half an extension at each start.
+            let _removed = fs::remove_dir_all(&self.directory);
+        }
+        written
+    }
+
+    fn write(&self, program: &str, version: &str) -> io::Result<bool> {
         fs::create_dir_all(self.directory.join("hooks"))?;
         // The manifest last: a directory without one is no extension.
-        let changed = put(&hooks, &hooks_file(program))?;
+        let changed = put(&self.hooks(), &hooks_file(program))?;
+        let manifest = self.directory.join("gemini-extension.json");
         Ok(put(&manifest, &manifest_file(version))? || changed)
     }
 

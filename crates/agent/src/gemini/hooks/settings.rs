@@ -4,6 +4,7 @@ mod edit;
 
 pub use edit::Wrong;
 
+use crate::regular;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -143,7 +144,7 @@ impl Settings {
     }
 
     fn read(&self) -> Result<Option<String>, Failed> {
-        match fs::read(&self.file) {
+        match regular::read(&self.file) {
             Ok(bytes) => String::from_utf8(bytes)
                 .map(Some)
                 .map_err(|error| self.refused(Wrong::Malformed(error.to_string()))),

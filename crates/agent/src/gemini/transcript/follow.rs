@@ -8,6 +8,7 @@ use super::seen::{Fetch, fingerprint};
 use super::tail::{Session, Tail, event};
 use super::whole::{Format, Transcript, text};
 use crate::model::{Event, EventKind, Level, Message, Rewrite, Text};
+use crate::regular;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -170,7 +171,7 @@ impl Follow {
     }
 
     fn read(&mut self, now: Stamp, events: &mut Vec<Event<'static>>) -> io::Result<()> {
-        let mut file = fs::File::open(&self.path)?;
+        let mut file = regular::open(&self.path)?;
         let replaced = self.last.is_none_or(|last| last.file != now.file);
         if replaced || now.size < self.skip_to {
             self.skip_to = 0;

@@ -3,11 +3,11 @@
 //! Since 0.29 a project's directory is a slug that `projects.json` and a `.project_root` file explain; before that it is
 //! the SHA-256 of the project's path, which can only be recognised by hashing the paths that we know of.
 
+use crate::regular;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The projects that the CLI, or the caller, knows of.
@@ -45,7 +45,7 @@ impl Projects {
 
     /// The project of one of the directories under `tmp`, or of a session that carries a project's hash.
     pub fn find(&self, directory: &Path, project_hash: Option<&str>) -> Option<PathBuf> {
-        let owner = fs::read_to_string(directory.join(".project_root")).ok();
+        let owner = regular::text(&directory.join(".project_root")).ok();
         let owner =
             owner.map(|owner| PathBuf::from(owner.trim())).filter(|owner| owner.is_absolute());
         let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -75,5 +75,8 @@ pub fn hash(path: &Path) -> String {
 
 /// A JSON file of the CLI; null where it cannot be read. The CLI repairs its own files, we only look.
 fn json(path: &Path) -> Value {
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    regular::read(path)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .unwrap_or_default()
 }

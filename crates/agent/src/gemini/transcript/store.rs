@@ -7,6 +7,7 @@ use super::scan::scan;
 pub use super::scan::{File, Problem};
 use super::short::Spare;
 use super::whole::{Format, text};
+use crate::regular;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
@@ -223,7 +224,7 @@ struct Room {
 
 /// The digest of one file. Memory is bounded by its largest message, whatever its size.
 fn read(file: &File, Room { buffer, spare }: &mut Room) -> io::Result<Digest> {
-    let mut open = fs::File::open(&file.path)?;
+    let mut open = regular::at_once(&file.path)?;
     if file.size <= AT_ONCE {
         let length = fill(&mut open, file.size, buffer)?;
         let bytes = buffer.get(..length).unwrap_or_default();

@@ -12,6 +12,7 @@ use pollux_agent::gemini::transcript::digest::digest;
 use pollux_agent::gemini::transcript::store::{Kind, Session};
 use pollux_agent::gemini::transcript::{Transcript, text};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -186,9 +187,33 @@ fn name(session: &Session, format: Format) -> PathBuf {
     }
 }
 
-/// An id as a file's name: a session file may claim any.
+/// How long a name may be, of the 255 bytes that file systems allow.
+const LONGEST_NAME: usize = 100;
+
+/// An id as a file's name: a session file may claim any. Where it cannot stay as it is, what tells it from the others is put behind.
 fn safe(id: &str) -> String {
-    id.chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' })
-        .collect()
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if id.len() <= LONGEST_NAME && id.chars().all(is_safe) {
+        return id.to_owned();
+    }
+    let name = id.chars().take(LONGEST_NAME).map(|c| if is_safe(c) { c } else { '_' });
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    format!("{}-{:016x}", name.collect::<String>(), hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::safe;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ids_that_no_file_can_have_get_names_of_their_own() {
+        let long = "x".repeat(5_000);
+        let ids = ["a_b", "a/b", "a b", "a\nb", "", "..", &long, &format!("{long}y")];
+        let names: HashSet<String> = ids.iter().map(|id| safe(id)).collect();
+        assert_eq!(names.len(), ids.len());
+        assert!(names.iter().all(|name| name.len() < 130 && !name.contains(['/', '.', ' ', '\n'])));
+        assert!(names.contains("a_b"));
+    }
 }

@@ -164,7 +164,13 @@ const GIVEN: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_profile_gives_a_skill_and_a_server_of_its_own_and_nothing_that_it_does_not_name() {
-    let team = Team::on(NEWEST, GIVEN).await;
+    let mut team = Team::on(NEWEST, GIVEN).await;
+    // What a repository allows, it does not allow to those whose profile does not.
+    let project = team.stage.workspace().join(".gemini");
+    std::fs::create_dir_all(&project).unwrap();
+    let allowed = json!({ "tools": { "allowed": ["run_shell_command"] } });
+    std::fs::write(project.join("settings.json"), allowed.to_string()).unwrap();
+    team.look();
     let skills = team.house.directory.path().join("skills/haiku");
     std::fs::create_dir_all(&skills).unwrap();
     std::fs::write(skills.join("SKILL.md"), "Lines of five, seven, five.").unwrap();
