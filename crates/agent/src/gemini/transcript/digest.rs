@@ -127,8 +127,8 @@ pub(super) fn digest_with(text: &str, spare: &mut Spare) -> Digest {
 /// The same, with every text read: what [`digest`] must agree with.
 pub(super) fn digest_whole(text: &str) -> Digest {
     let mut replay = Replay::default();
-    let format = replay.skim(text, &mut |row, _| Brief::new(row));
-    sum(&replay, format)
+    replay.read(text, &mut |row, _| Brief::new(row));
+    sum(&replay, Format::of(text))
 }
 
 /// Takes the sums of a session file of the new format while reading it, holding one line at a time.

@@ -3,6 +3,7 @@
 use super::history::Item;
 use super::translate::string;
 use super::wire::{Call, Called, FunctionCall, FunctionResponse, Json, Part, Row};
+use crate::gemini::loose::Mend;
 use crate::model::{Role, Text};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -51,6 +52,12 @@ pub(super) enum Piece<'a> {
     Part(Box<Part<'a>>),
 }
 
+impl Default for Piece<'_> {
+    fn default() -> Self {
+        Self::Part(Box::default())
+    }
+}
+
 impl<'a> Content<'a> {
     pub(super) fn read(json: Json<'a>) -> Self {
         let Some(raw) = json else { return Self::None };
@@ -58,7 +65,7 @@ impl<'a> Content<'a> {
             return Self::Text(text);
         }
         let raws: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_else(|_| vec![raw]);
-        Self::Parts(raws.into_iter().filter_map(Piece::read).collect())
+        Self::Parts(raws.into_iter().map(Piece::read).collect())
     }
 
     /// The function responses in it.
@@ -108,12 +115,12 @@ impl<'a> Content<'a> {
 }
 
 impl<'a> Piece<'a> {
-    fn read(raw: &'a RawValue) -> Option<Self> {
-        if let Some(text) = Text::from_raw(raw) {
-            return Some(Self::Text(text));
+    /// What is neither a text nor an object is a part that says nothing, and knows that it was not read.
+    pub(super) fn read(raw: &'a RawValue) -> Self {
+        match Text::from_raw(raw) {
+            Some(text) => Self::Text(text),
+            None => Self::Part(Box::new(Part::mend(raw))),
         }
-        let part: Part<'a> = serde_json::from_str(raw.get()).ok()?;
-        part.read.then(|| Self::Part(Box::new(part)))
     }
 
     fn words(&self) -> Option<Cow<'_, str>> {
