@@ -1,7 +1,7 @@
 //! The session file of a run: found by the id that the stream tells, and followed while the CLI writes it.
 
 use super::super::transcript::follow::Follow;
-use super::super::transcript::resume::stubs_beside;
+use super::super::transcript::resume::put_stubs_away;
 use super::super::transcript::{Transcript, newest_of};
 use crate::model::{Event, EventKind, Rewrite, Source, Text};
 use std::collections::HashSet;
@@ -133,16 +133,14 @@ impl Place {
         }
     }
 
-    /// Removes the empty file that the start of this session has left beside its own: the next start of the CLI would
-    /// delete both. What is in it is in the other one too.
+    /// Moves the empty file away that the start of this session has left beside its own: the next start of the CLI would
+    /// delete both.
     pub(in crate::gemini) fn put_stub_away(&self) {
         let Some(file) = self.path().filter(|_| self.spoken && !self.told.is_empty()) else {
             return;
         };
-        for stub in stubs_beside(file) {
-            // Where it cannot be removed, `pollux sessions list` says that the session is at risk.
-            let _gone = fs::remove_file(stub);
-        }
+        // Where it cannot be moved, `pollux sessions list` says that the session is at risk.
+        let _gone = put_stubs_away(file);
     }
 }
 
@@ -176,6 +174,8 @@ mod tests {
             let file = fs::File::options().append(true).open(file).unwrap();
             let then = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds);
             file.set_modified(then).unwrap();
+        let kept = home.path().join("tmp/shop/stubs").join(stub.file_name().unwrap());
+        assert!(kept.exists(), "nothing is ever deleted");
         };
         write(&own, &[]);
         age(&own, 9);

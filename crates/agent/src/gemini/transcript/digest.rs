@@ -28,7 +28,7 @@ const OPENING_LENGTH: usize = 16 * TITLE_LENGTH;
 
 /// The sums of one session file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "three ways in which a session can be empty")]
+#[expect(clippy::struct_excessive_bools, reason = "the ways in which a session can be empty")]
 pub struct Digest {
     /// How it is written.
     pub format: Format,
@@ -54,6 +54,8 @@ pub struct Digest {
     pub overwritten: bool,
     /// True where a person had said something that was taken back before an answer came: a prompt that failed.
     pub taken_back: bool,
+    /// True where something is said in it that this version cannot read: a type or a content that it does not know.
+    pub unread: bool,
     /// The model of the newest answer.
     pub model: Option<String>,
     /// What the newest answer left in the model's context, in tokens.
@@ -94,6 +96,20 @@ impl Digest {
     /// What it is about: the summary, or the first words.
     pub fn title(&self) -> Option<&str> {
         self.summary.as_deref().or(self.first_words.as_deref())
+    }
+
+    /// True where nobody has ever said anything that can be seen.
+    pub fn is_empty(&self) -> bool {
+        !self.substance && !self.overwritten && !self.taken_back && !self.unread
+    }
+
+    /// True for what a start of the CLI leaves when nobody says anything. Only what was understood to its last record is
+    /// one: it is moved out of the way, and what cannot be read may be somebody's conversation.
+    pub fn is_stub(&self) -> bool {
+        self.format == Format::Jsonl
+            && self.session_id.is_some()
+            && self.diagnostics.is_empty()
+            && self.is_empty()
     }
 
     /// All that was spent.
@@ -178,9 +194,11 @@ pub fn digest_document(mut reader: impl BufRead) -> Digest {
 
 /// What the sums need of one message.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a record, each by itself")]
 struct Brief {
     role: Role,
     is_substance: bool,
+    is_unread: bool,
     /// True where nothing is said in it, responses to calls apart.
     is_silent: bool,
     /// True where it has thoughts that say something, false where they do not, none where it has none.
@@ -248,6 +266,7 @@ impl Brief {
             thinks: thinks(&row.thoughts.items),
             model: string(row.model).map(std::borrow::Cow::into_owned),
             usage: row.tokens.as_ref().filter(|tokens| tokens.read).map(usage),
+            is_unread: entry.is_unread(),
             at: time(row.timestamp),
             listed: listed(entry),
             in_parts: in_parts(entry),
@@ -400,6 +419,7 @@ fn standing_messages(replay: &Replay<Brief>) -> u64 {
             && brief.responses.iter().all(|id| known.binary_search(id).is_ok())
     };
     briefs().filter(|brief| !folded(brief)).count() as u64
+        unread: all().any(|brief| brief.is_unread),
 }
 
 fn spent<'b>(briefs: impl Iterator<Item = &'b Brief>) -> Vec<Spent> {

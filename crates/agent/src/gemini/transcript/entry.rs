@@ -150,6 +150,16 @@ impl Part<'_> {
             && !blobs.into_iter().flatten().any(|blob| blob.read)
             && self.executable_code.or(self.code_execution_result).is_none()
     }
+    /// True where nothing that is known stands in it.
+    fn is_unread(&self) -> bool {
+        let says = [self.text, self.executable_code, self.code_execution_result];
+        let blobs = [&self.inline_data, &self.file_data];
+        says.into_iter().flatten().next().is_none()
+            && blobs.into_iter().flatten().next().is_none()
+            && self.function_call.is_none()
+            && self.function_response.is_none()
+    }
+
 }
 
 impl<'a, C: Called<'a>> Entry<'a, C> {
@@ -159,11 +169,26 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
     }
 
     pub(super) fn role(&self) -> Role {
-        match self.row.kind.and_then(Text::from_raw).as_ref().map(Text::to_str).as_deref() {
-            Some("user") => Role::User,
-            Some("gemini" | "model" | "assistant") => Role::Assistant,
-            _ => Role::System,
-        }
+        self.known_role().unwrap_or(Role::System)
+    }
+
+    /// Who speaks; none where the type is not known.
+    fn known_role(&self) -> Option<Role> {
+        Some(match string(self.row.kind)?.as_ref() {
+            "user" => Role::User,
+            "gemini" | "model" | "assistant" => Role::Assistant,
+            "info" | "warning" | "error" => Role::System,
+            _ => return None,
+        })
+    }
+
+    /// True where it may say something that cannot be read: by somebody who is not known, or in a way that is not.
+    pub(super) fn is_unread(&self) -> bool {
+        let is_empty = |raw: &RawValue| matches!(raw.get(), "\"\"" | "[]" | "{}");
+        let has_content = self.row.content.is_some_and(|raw| !is_empty(raw));
+        let says = has_content || self.call_ids().next().is_some();
+        let is_known = self.known_role().is_some();
+        says && (!is_known || self.content.parts().any(Part::is_unread))
     }
 
     /// What a person wrote in it: none where the CLI wrote it in the person's name, or where only tools answer.

@@ -253,6 +253,9 @@ impl<T: Item> Replay<T> {
             Kind::Set => {
                 let set =
                     row.set.and_then(|raw| Row::<C>::parse(raw.get()).ok()).unwrap_or_default();
+                if !set.read {
+                    return self.skip(number, "skipped: `$set` is not an object".into());
+                }
                 self.meta.merge(&set);
                 match self.list(set.messages, number, keep) {
                     Some(mut list) => {
@@ -267,6 +270,10 @@ impl<T: Item> Replay<T> {
             }
             Kind::Header => {
                 self.meta.merge(&row);
+                if row.kind.is_some() || row.content.is_some() {
+                    let what = "read in part: a record of the session that is also a message";
+                    self.note(Diagnostic::at(number, what));
+                }
                 match self.list(row.messages, number, keep) {
                     Some(list) => {
                         for (id, item) in list {

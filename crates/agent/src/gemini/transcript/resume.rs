@@ -9,7 +9,7 @@ use super::digest::digest;
 use super::entry::begins_with_context;
 use super::rescue::{copy_to, make_private, put};
 use super::scan::short_id;
-use super::whole::{Format, Transcript, text};
+use super::whole::{Transcript, text};
 use crate::gemini::cli::{Cli, Version};
 use crate::model::{Block, Failure, Message, Phase, Role};
 use jiff::Timestamp;
@@ -190,7 +190,7 @@ fn missing(messages: &[String], among: &[String]) -> Option<usize> {
 }
 
 /// Files with the same short id as this one in which nobody says anything.
-pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
+fn stubs_beside(file: &Path) -> Vec<PathBuf> {
     let (Some(own), Some(chats)) = (short_id(file), file.parent()) else {
         return Vec::new();
     };
@@ -199,7 +199,8 @@ pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
     same.filter(|path| is_stub(path)).collect()
 }
 
-/// True for a file of the new format in which nobody says anything. The CLI itself does not go on with such a session.
+/// True for a session's file of the new format in which nobody says anything, and all of which was understood. The CLI itself
+/// does not go on with such a session.
 ///
 /// ```
 /// use pollux_agent::gemini::transcript::resume::is_stub;
@@ -209,9 +210,21 @@ pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
 /// assert!(is_stub(&file));
 /// ```
 pub fn is_stub(path: &Path) -> bool {
-    let Ok(bytes) = fs::read(path) else { return false };
-    let digest = digest(&text(&bytes));
-    digest.format == Format::Jsonl && !digest.substance && !digest.overwritten && !digest.taken_back
+/// Moves the stubs beside a session's file out of the CLI's sight, beside the directory of the sessions: for a session that was
+/// just begun there is no place yet where copies are kept. What cannot be moved stays.
+pub(in crate::gemini) fn put_stubs_away(file: &Path) -> io::Result<()> {
+    let Some(project) = file.parent().and_then(Path::parent) else { return Ok(()) };
+    for stub in stubs_beside(file) {
+        let aside = project.join("stubs");
+        make_private(&aside)?;
+        copy_to(&stub, &aside)?;
+        fs::remove_file(&stub)?;
+    }
+    Ok(())
+}
+
+    let digest = || fs::read(path).map(|bytes| digest(&text(&bytes)));
+    short_id(path).is_some() && digest().is_ok_and(|digest| digest.is_stub())
 }
 
 /// True where nothing stands of what was said: since 0.61 the CLI takes back a first turn that is cancelled, with all that was

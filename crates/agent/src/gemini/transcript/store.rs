@@ -305,8 +305,8 @@ fn session(
     let is_subagent = file.parent.is_some() || digest.kind.as_deref() == Some("subagent");
     let kind = match () {
         () if is_subagent => Kind::Subagent,
-        () if digest.substance || digest.overwritten || digest.taken_back => Kind::Main,
-        () => Kind::Stub,
+        () if digest.is_empty() => Kind::Stub,
+        () => Kind::Main,
     };
     Some(Session {
         id: digest.session_id.clone().unwrap_or_else(|| stem(&file.path)),
@@ -328,8 +328,7 @@ fn risk(kind: Kind, digest: &Digest, others: &[Digested]) -> Option<Risk> {
     if kind != Kind::Main {
         return None;
     }
-    let is_stub = |digest: &Digest| !digest.substance && !digest.overwritten && !digest.taken_back;
-    let stub = others.iter().find(|(file, digest)| is_stub(digest) && file.short_id().is_some());
+    let stub = others.iter().find(|(file, digest)| digest.is_stub() && file.short_id().is_some());
     match stub {
         _ if digest.overwritten => Some(Risk::Overwritten),
         Some((file, _)) if digest.format == Format::Jsonl => Some(Risk::Stub(file.path.clone())),
