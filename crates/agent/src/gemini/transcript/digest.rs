@@ -207,6 +207,10 @@ struct Brief {
     model: Option<String>,
     usage: Option<Usage>,
     at: Option<i64>,
+    /// True where the model is named in it, or was in an earlier record of it: the CLI names none in what it writes again.
+    is_first_hand: bool,
+    /// True where there was an earlier record of it.
+    is_known: bool,
     /// The calls in `toolCalls`.
     listed: Vec<Called>,
     /// The calls in the content, which a checkpoint leaves where it drops the others.
@@ -262,12 +266,14 @@ impl Brief {
         Self {
             role: entry.role(),
             is_substance: entry.is_substance(words.is_some()),
+            is_unread: entry.is_unread(),
             is_silent: entry.content.is_silent(),
             thinks: thinks(&row.thoughts.items),
             model: string(row.model).map(std::borrow::Cow::into_owned),
             usage: row.tokens.as_ref().filter(|tokens| tokens.read).map(usage),
-            is_unread: entry.is_unread(),
             at: time(row.timestamp),
+            is_first_hand: row.model.is_some(),
+            is_known: false,
             listed: listed(entry),
             in_parts: in_parts(entry),
             words: words.map(opening),
@@ -343,6 +349,8 @@ impl Item for Brief {
         if self.role != earlier.role {
             return;
         }
+        self.is_known = true;
+        self.is_first_hand |= earlier.is_first_hand;
         self.usage = self.usage.or(earlier.usage);
         self.thinks = self.thinks.or(earlier.thinks);
         if self.model.is_none() {
@@ -361,9 +369,27 @@ impl Item for Brief {
         self.in_parts.extend(named);
     }
 
-    /// The sums are over all that was ever written, so it does not matter which message continues which.
-    fn continues(&self, _: &Self) -> bool {
-        false
+    fn renew(&mut self, earlier: &Self) {
+        self.carry(earlier);
+        // A copy has the time at which it was made.
+        self.at = earlier.at.or(self.at);
+    }
+
+    /// The sums are over all that was ever written, so it matters only for what would be counted twice: an answer that is
+    /// written again with its tokens. One that was written first-hand, and stands, is none.
+    fn continues(&self, earlier: &Self) -> bool {
+        let may_copy = !self.is_first_hand || !self.is_known;
+        let same_calls = match self.calls().next() {
+            None => earlier.calls().next().is_none(),
+            Some(_) => self.calls().any(|mine| earlier.calls().any(|call| call.id == mine.id)),
+        };
+        may_copy
+            && self.role == Role::Assistant
+            && earlier.role == Role::Assistant
+            && self.usage.is_some()
+            && self.usage == earlier.usage
+            && (self.model.is_none() || self.model == earlier.model)
+            && same_calls
     }
 }
 
@@ -393,6 +419,7 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
         substance,
         overwritten: !substance && all().any(|brief| brief.role == Role::Assistant),
         taken_back: !substance && all().any(|brief| brief.words.is_some()),
+        unread: all().any(|brief| brief.is_unread),
         model: newest
             .and_then(|brief| brief.model.clone())
             .or_else(|| all().rev().find_map(|brief| brief.model.clone())),
@@ -419,7 +446,6 @@ fn standing_messages(replay: &Replay<Brief>) -> u64 {
             && brief.responses.iter().all(|id| known.binary_search(id).is_ok())
     };
     briefs().filter(|brief| !folded(brief)).count() as u64
-        unread: all().any(|brief| brief.is_unread),
 }
 
 fn spent<'b>(briefs: impl Iterator<Item = &'b Brief>) -> Vec<Spent> {
