@@ -198,3 +198,22 @@ fn a_session_of_types_that_are_not_known_is_listed() {
     home.put(LIVE, log(&[header("abcdabcd-1"), human]));
     assert_eq!(home.only().kind, Kind::Main);
 }
+
+#[test]
+fn a_copy_that_alone_has_what_a_tool_gave_back_is_kept() {
+    let home = Home::new();
+    let name = "p/chats/session-2025-10-01T10-00-abcdabcd.json";
+    let aside = home.path().join("aside");
+    let copies = || fs::read_dir(aside.join("p")).unwrap().count();
+    let called = |result: &str| {
+        let result =
+            json!([{ "functionResponse": { "id": "c", "response": { "output": result } } }]);
+        json!({ "id": "2", "type": "gemini", "content": "Hi.", "toolCalls":
+            [{ "id": "c", "name": "read_file", "args": {}, "status": "success", "result": result }] })
+    };
+    let file = home.put(name, document("abcdabcd-1", &[user("1", "hello"), called("all of it")]));
+    Guard::new(&file, &aside).unwrap();
+    home.put(name, document("abcdabcd-1", &[user("1", "hello"), called("")]));
+    Guard::new(&file, &aside).unwrap();
+    assert_eq!(copies(), 2);
+}
