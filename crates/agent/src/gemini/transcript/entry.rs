@@ -288,7 +288,7 @@ pub(super) fn begins_with_context(text: &str) -> bool {
 }
 
 /// The text without the context that the CLI put in front of it, trimmed.
-fn without_context(text: &str) -> &str {
+pub(in crate::gemini) fn without_context(text: &str) -> &str {
     let mut rest = text.trim();
     while let Some(after) = TAGS.iter().find_map(|tag| after_tag(rest, tag)) {
         rest = after.trim_start();
