@@ -2,7 +2,7 @@
 //! a file adds a test case.
 
 use pollux_agent::gemini::stream::{Fusion, whole};
-use pollux_agent::model::{Block, Event, EventKind, Message, Source, Status};
+use pollux_agent::model::{Block, Event, EventKind, Message, Part, Source, Status};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -192,4 +192,30 @@ fn files(directory: &Path, kind: &str) -> Vec<PathBuf> {
     all.retain(|path| path.extension().is_some_and(|extension| extension == kind));
     all.sort();
     all
+}
+
+/// As 0.61 does it when a turn is stopped: every message once more under a new id.
+#[test]
+fn tokens_and_thoughts_of_an_answer_that_gets_a_new_id_are_told_once() {
+    let stream = concat!(
+        r#"{"type":"init","session_id":"s","model":"auto"}"#,
+        "\n",
+        r#"{"type":"message","role":"assistant","content":"all done","delta":true}"#,
+        "\n",
+        r#"{"type":"result","status":"success"}"#,
+    );
+    let answer = r#"{"id":"2","type":"gemini","model":"m","content":"all done","tokens":{"total":15},"thoughts":[{"subject":"a","description":"b"}]}"#;
+    let copy = r#"{"id":"n2","type":"gemini","content":[{"text":"all done"}]}"#;
+    let list = format!(r#"{{"$set":{{"messages":[{copy}]}}}}"#);
+    for records in [vec![answer, &list], vec![answer, copy, &list]] {
+        let file = format!("{{\"sessionId\":\"s\"}}\n{}\n", records.join("\n"));
+        let (events, messages) = whole(stream, Some(file.as_bytes()), Some(0), "");
+        let count =
+            |is: fn(&EventKind<'_>) -> bool| events.iter().filter(|event| is(&event.kind)).count();
+        let thoughts =
+            |kind: &EventKind<'_>| matches!(kind, EventKind::TextGrew { part: Part::Thinking, .. });
+        let tokens = |kind: &EventKind<'_>| matches!(kind, EventKind::UsageChanged { .. });
+        assert_eq!((count(thoughts), count(tokens)), (1, 1), "{events:#?}");
+        assert_eq!(messages.len(), 1);
+    }
 }
