@@ -33,7 +33,7 @@ pub(super) use translate::{string, time};
 
 pub use diagnostic::Diagnostic;
 pub use entry::is_context;
-pub(super) use entry::without_context;
+pub(super) use entry::{said, without_context};
 pub use follow::events;
 pub use replay::Meta;
 pub use whole::{Format, Transcript, text};

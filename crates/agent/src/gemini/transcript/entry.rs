@@ -114,6 +114,20 @@ impl<'a> Content<'a> {
     }
 }
 
+/// What a value says: a text, a part with a text, or a list of these, joined by `between`. None where it says nothing; with false
+/// where there is something in it besides, which this does not tell.
+pub(in crate::gemini) fn said<'a>(json: Json<'a>, between: &str) -> (Option<Text<'a>>, bool) {
+    match Content::read(json) {
+        Content::None => (None, true),
+        Content::Text(text) => (Some(text), true),
+        Content::Parts(pieces) => {
+            let words: Vec<Cow<'_, str>> = pieces.iter().filter_map(Piece::words).collect();
+            let text = (!words.is_empty()).then(|| Text::from(words.join(between)));
+            (text, words.len() == pieces.len())
+        }
+    }
+}
+
 impl<'a> Piece<'a> {
     /// What is neither a text nor an object is a part that says nothing, and knows that it was not read.
     pub(super) fn read(raw: &'a RawValue) -> Self {
@@ -136,6 +150,16 @@ impl<'a> Piece<'a> {
 }
 
 impl Part<'_> {
+    /// True where nothing that is known stands in it.
+    fn is_unread(&self) -> bool {
+        let says = [self.text, self.executable_code, self.code_execution_result];
+        let blobs = [&self.inline_data, &self.file_data];
+        says.into_iter().flatten().next().is_none()
+            && blobs.into_iter().flatten().next().is_none()
+            && self.function_call.is_none()
+            && self.function_response.is_none()
+    }
+
     pub(super) fn is_thought(&self) -> bool {
         self.thought.is_some_and(|raw| raw.get() == "true")
     }
@@ -150,16 +174,6 @@ impl Part<'_> {
             && !blobs.into_iter().flatten().any(|blob| blob.read)
             && self.executable_code.or(self.code_execution_result).is_none()
     }
-    /// True where nothing that is known stands in it.
-    fn is_unread(&self) -> bool {
-        let says = [self.text, self.executable_code, self.code_execution_result];
-        let blobs = [&self.inline_data, &self.file_data];
-        says.into_iter().flatten().next().is_none()
-            && blobs.into_iter().flatten().next().is_none()
-            && self.function_call.is_none()
-            && self.function_response.is_none()
-    }
-
 }
 
 impl<'a, C: Called<'a>> Entry<'a, C> {
