@@ -21,6 +21,7 @@ pub mod resume;
 mod scan;
 mod seen;
 mod short;
+mod spent;
 pub mod store;
 mod tail;
 mod translate;

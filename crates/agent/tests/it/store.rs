@@ -441,3 +441,36 @@ fn messages_that_are_no_list_hide_nothing_that_stands_after_them() {
         assert_eq!(Transcript::read(&text).messages().count() as u64, messages);
     }
 }
+
+#[test]
+fn tokens_of_answers_that_only_another_file_of_a_session_has_are_counted() {
+    let name = "p/chats/session-2026-11-15T18-00-abcdabcd.jsonl";
+    let live = [header("abcdabcd-1"), user("5", "anew"), answer("6", "Hi.")];
+    let spent = |other: &[serde_json::Value]| {
+        let home = Home::new();
+        home.put(name, log(&live));
+        home.put(&format!("{name}.unreadable-1794766000000"), log(other));
+        let session = home.only();
+        let answers: u64 = session.digest.spent.iter().map(|spent| spent.answers).sum();
+        (answers, session.digest.usage().total_tokens)
+    };
+    let first = [header("abcdabcd-1"), user("1", "hello"), answer("2", "Hi.")];
+    assert_eq!(spent(&first), (2, 10));
+    let mut earlier = answer("2", "Hi.");
+    earlier["timestamp"] = "2026-11-14T18:00:02Z".into();
+    assert_eq!(spent(&[header("abcdabcd-1"), earlier]), (2, 10));
+    assert_eq!(spent(&live), (1, 5), "what both have is counted once");
+    let more = [&live[..], &[answer("7", "More.")]].concat();
+    assert_eq!(spent(&more), (2, 10));
+}
+
+#[test]
+fn subagents_that_bear_one_id_are_two() {
+    let home = Home::new();
+    home.put("p/chats/parent/one.jsonl", talk("parent"));
+    home.put("p/chats/parent/two.jsonl", talk("parent"));
+    home.put("p/chats/session-2026-11-15T18-00-aaaaaaaa.jsonl", talk("parent"));
+    let kinds: Vec<Kind> = home.list().sessions.iter().map(|session| session.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == Kind::Subagent).count(), 2);
+    assert_eq!(kinds.len(), 3);
+}

@@ -7,6 +7,8 @@ use super::history::Item;
 use super::replay::Replay;
 use super::seen::hash;
 use super::short::{MARK, Short, Spare};
+use super::spent;
+pub use super::spent::{QUARTER_HOUR_MS, Spent};
 use super::translate::{string, time, usage};
 use super::whole::{Format, text};
 use super::wire::{Call, FunctionCall, Glance, Json, Row, Thought};
@@ -17,9 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
-
-/// Tokens are added up by quarters of an hour, so that days can be told apart in every time zone.
-pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1000;
 
 /// How long a title may be, in characters.
 const TITLE_LENGTH: usize = 200;
@@ -68,19 +67,6 @@ pub struct Digest {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What was spent on one model within a quarter of an hour.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Spent {
-    /// The quarter of an hour, counted from 1970.
-    pub quarter: i64,
-    /// The model.
-    pub model: String,
-    /// The answers.
-    pub answers: u64,
-    /// Their tokens.
-    pub usage: Usage,
-}
-
 /// The calls of one tool.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Calls {
@@ -110,6 +96,11 @@ impl Digest {
             && self.session_id.is_some()
             && self.diagnostics.is_empty()
             && self.is_empty()
+    }
+
+    /// Takes over what was spent on answers that only another file of the same session has.
+    pub(super) fn join_spent(&mut self, other: &Self) {
+        spent::join(&mut self.spent, &other.spent);
     }
 
     /// All that was spent.
@@ -424,7 +415,7 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
             .and_then(|brief| brief.model.clone())
             .or_else(|| all().rev().find_map(|brief| brief.model.clone())),
         context: newest.and_then(|brief| brief.usage).map(|usage| usage.total_tokens),
-        spent: spent(all()),
+        spent: spent(ever.iter().copied()),
         tools: tool_calls(all()),
         diagnostics: replay.diagnostics.clone(),
     }
@@ -448,18 +439,16 @@ fn standing_messages(replay: &Replay<Brief>) -> u64 {
     briefs().filter(|brief| !folded(brief)).count() as u64
 }
 
-fn spent<'b>(briefs: impl Iterator<Item = &'b Brief>) -> Vec<Spent> {
-    let mut sums: BTreeMap<(i64, String), (u64, Usage)> = BTreeMap::new();
-    for brief in briefs.filter(|brief| brief.role == Role::Assistant) {
+fn spent<'b>(ever: impl Iterator<Item = (&'b str, &'b Brief)>) -> Vec<Spent> {
+    let mut sums: BTreeMap<(i64, &str), Spent> = BTreeMap::new();
+    for (id, brief) in ever.filter(|(_, brief)| brief.role == Role::Assistant) {
         let Some(usage) = brief.usage else { continue };
         let quarter = brief.at.unwrap_or(0).div_euclid(QUARTER_HOUR_MS);
-        let (answers, sum) =
-            sums.entry((quarter, brief.model.clone().unwrap_or_default())).or_default();
-        *answers += 1;
-        *sum += usage;
+        let model = brief.model.as_deref().unwrap_or_default();
+        let sum = sums.entry((quarter, model)).or_insert_with(|| Spent::new(quarter, model));
+        sum.add(id, usage);
     }
-    let spent = |((quarter, model), (answers, usage))| Spent { quarter, model, answers, usage };
-    sums.into_iter().map(spent).collect()
+    sums.into_values().collect()
 }
 
 fn tool_calls<'b>(briefs: impl Iterator<Item = &'b Brief>) -> BTreeMap<String, Calls> {
