@@ -4,12 +4,15 @@
 //! be lost for that, so the types of `wire` are made by [`loose_object!`] out of parts that take anything:
 //! raw JSON, [`List`], [`Count`] and other loose objects. What was wrong is remembered, for the diagnostics.
 
+use crate::model::Lossy;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A key of an object, borrowed where it has no escapes.
-pub(super) struct Key<'de>(pub(super) std::borrow::Cow<'de, str>);
+pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -34,6 +37,81 @@ impl<'de> Deserialize<'de> for Key<'de> {
 pub(super) trait Loose {
     /// False where something else than an object stood.
     fn is_object(&self) -> bool;
+}
+
+/// How a value is read that could not be read at once, because of half a surrogate pair in a key or where no text is
+/// expected: piece by piece, so that only what is broken is missing. It is slower, and seldom.
+pub(super) trait Mend<'a>: Sized {
+    fn mend(raw: &'a RawValue) -> Self;
+}
+
+impl<'a> Mend<'a> for &'a RawValue {
+    fn mend(raw: &'a RawValue) -> Self {
+        raw
+    }
+}
+
+impl<'a, T: Mend<'a>> Mend<'a> for Option<T> {
+    fn mend(raw: &'a RawValue) -> Self {
+        (raw.get() != "null").then(|| T::mend(raw))
+    }
+}
+
+impl<'a> Mend<'a> for Count {
+    fn mend(raw: &'a RawValue) -> Self {
+        serde_json::from_str(raw.get()).unwrap_or_default()
+    }
+}
+
+impl<'a, T: Mend<'a>> Mend<'a> for List<T> {
+    fn mend(raw: &'a RawValue) -> Self {
+        match items(raw) {
+            Some(raws) => Self { items: raws.into_iter().map(T::mend).collect(), wrong: false },
+            None => Self { items: Vec::new(), wrong: raw.get() != "null" },
+        }
+    }
+}
+
+impl<'a> Mend<'a> for Entries<'a> {
+    fn mend(raw: &'a RawValue) -> Self {
+        Self(entries(raw).unwrap_or_default())
+    }
+}
+
+/// The values of a list, an object alone being a list of one; none where something else stands.
+pub(super) fn items(raw: &RawValue) -> Option<Vec<&RawValue>> {
+    match raw.get().as_bytes().first()? {
+        b'[' => serde_json::from_str(raw.get()).ok(),
+        b'{' => Some(vec![raw]),
+        _ => None,
+    }
+}
+
+/// The entries of an object, whatever its keys are; none where something else stands.
+pub(super) fn entries(raw: &RawValue) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    serde_json::from_str(raw.get()).ok().map(|Broken(entries)| entries)
+}
+
+/// The entries of an object in whose keys there may be half surrogates.
+struct Broken<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Broken<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Broken(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for Broken<'de> {
+    type Value = Self;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some(Lossy(key)) = map.next_key()? {
+            self.0.push((key.into(), map.next_value()?));
+        }
+        Ok(self)
+    }
 }
 
 /// Makes a type that reads an object by its known keys, the last one of a kind winning as in JavaScript, and that is
@@ -76,6 +154,23 @@ macro_rules! loose_object {
                     $crate::loose::wrong_is_default!($name<'a $(, $of)?>, seq);
                 }
                 deserializer.deserialize_any(V(std::marker::PhantomData))
+            }
+        }
+
+        impl<'a $(, $of: serde::Deserialize<'a> + Default + $crate::loose::Mend<'a>)?> $crate::loose::Mend<'a> for $name<'a $(, $of)?> {
+            fn mend(raw: &'a serde_json::value::RawValue) -> Self {
+                if let Ok(object) = serde_json::from_str(raw.get()) {
+                    return object;
+                }
+                let Some(entries) = $crate::loose::entries(raw) else { return Self::default() };
+                let mut object = Self { read: true, ..Self::default() };
+                for (key, raw) in entries {
+                    match key.as_ref() {
+                        $($key => object.$field = $crate::loose::Mend::mend(raw),)*
+                        _ => {}
+                    }
+                }
+                object
             }
         }
     };
@@ -229,9 +324,7 @@ impl<'de> Deserialize<'de> for Count {
 
 /// The entries of an object in their order, values as raw JSON; none where something else stands.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Entries<'a>(
-    pub(super) Vec<(std::borrow::Cow<'a, str>, &'a serde_json::value::RawValue)>,
-);
+pub(super) struct Entries<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

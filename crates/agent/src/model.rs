@@ -27,4 +27,5 @@ pub use message::{
 pub use mode::Mode;
 pub use outcome::Outcome;
 pub use question::{Answer, Choice, Effect, Question, QuestionKind};
+pub(crate) use text::Lossy;
 pub use text::Text;

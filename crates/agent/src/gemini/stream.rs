@@ -4,6 +4,7 @@
 //! the end. [`Translator`] reads its lines; [`Fusion`] adds what the session file knows; [`failure`] makes one error out
 //! of the many ways in which a run fails; [`Run`] drives the CLI.
 
+mod before;
 pub mod driver;
 pub mod failure;
 mod fuse;

@@ -21,6 +21,7 @@ pub mod resume;
 mod scan;
 mod seen;
 mod short;
+mod spent;
 pub mod store;
 mod tail;
 mod translate;
@@ -33,6 +34,7 @@ pub(super) use translate::{string, time};
 
 pub use diagnostic::Diagnostic;
 pub use entry::is_context;
+pub(super) use entry::{said, without_context};
 pub use follow::events;
 pub use replay::Meta;
 pub use whole::{Format, Transcript, text};

@@ -15,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// The words that programs go by (codes, names of facts) are few. Whoever makes up more than this reads `other`.
 const WORDS: usize = 1024;
+/// They are short, too: what is kept for good must not be what somebody chose to send.
+const LONGEST_WORD: usize = 256;
 
 impl Event<'static> {
     /// Reads an event.
@@ -448,7 +450,7 @@ fn known(word: &str) -> &'static str {
     if let Some(word) = all.get(word) {
         return word;
     }
-    if all.len() >= WORDS {
+    if all.len() >= WORDS || word.len() > LONGEST_WORD {
         return "other";
     }
     let stays: &'static str = Box::leak(word.into());

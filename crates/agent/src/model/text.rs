@@ -87,7 +87,7 @@ fn decode(token: &str) -> Cow<'_, str> {
 }
 
 /// A string that may hold half surrogates: `serde_json` gives them to those who ask for bytes.
-struct Lossy(String);
+pub(crate) struct Lossy(pub(crate) String);
 
 impl<'de> de::Deserialize<'de> for Lossy {
     fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

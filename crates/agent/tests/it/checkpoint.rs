@@ -97,3 +97,34 @@ fn what_was_restored_from_two_earlier_records_is_named_once() {
     let restored: Vec<_> = transcript.messages().map(|message| message.restored).collect();
     assert_eq!(restored, [["timestamp"]]);
 }
+
+#[test]
+fn the_tokens_of_an_answer_that_is_written_again_with_them_are_counted_once() {
+    let tokens = json!({ "input": 10, "output": 2, "total": 12 });
+    let first = |id: &str, at: &str| {
+        json!({ "id": id, "timestamp": at, "type": "gemini", "content": "hi", "tokens": tokens,
+            "model": "gemini-3-pro" })
+    };
+    let copy = json!({ "id": "n2", "timestamp": "2026-11-15T19:00:00Z", "type": "gemini", "content": "hi",
+        "tokens": tokens });
+    let named = first("n2", "2026-11-15T19:00:00Z");
+    let list = |last: &Value| json!({ "$set": { "messages": [user("n1", "hello"), last] } });
+    let answer = first("2", "2026-11-15T18:00:00Z");
+    let histories = [
+        vec![user("1", "hello"), answer.clone(), list(&copy)],
+        vec![user("1", "hello"), answer.clone(), copy.clone(), list(&copy)],
+        vec![user("1", "hello"), answer.clone(), list(&named)],
+    ];
+    for records in histories {
+        let text = log(&records);
+        let spent = digest(&text).spent;
+        let told: Vec<(i64, u64, u64)> =
+            spent.iter().map(|s| (s.quarter, s.answers, s.usage.total_tokens)).collect();
+        assert_eq!(told, [(1_994_184, 1, 12)], "{text}");
+    }
+    // Two answers that only cost the same are two.
+    let other = first("4", "2026-11-15T18:00:00Z");
+    let dropped = json!({ "$set": { "messages": [user("3", "hello"), other.clone()] } });
+    let text = log(&[user("1", "hello"), answer, user("3", "hello"), other, dropped]);
+    assert_eq!(digest(&text).usage().total_tokens, 24, "{text}");
+}

@@ -81,6 +81,22 @@ fn half_a_line_is_waited_for_and_a_broken_one_is_told_of() {
 }
 
 #[test]
+fn what_is_read_in_part_is_told_and_also_told_of() {
+    let home = Home::new();
+    let (file, mut follow) = followed(&home);
+    follow.poll();
+    let odd = r#"{"id":"9","type":"gemini","content":"kept","thoughts":3,"toolCalls":3}"#;
+    append(&file, &format!("{odd}\n"));
+    let events = follow.poll();
+    let kinds: Vec<Value> = events.iter().map(|event| json!(event)).collect();
+    assert_eq!(kinds.len(), 2, "{kinds:#?}");
+    let reason = "a message was read in part: `thoughts` is not a list; \
+        a message was read in part: `toolCalls` is not a list";
+    assert_eq!((&kinds[0]["reason"], &kinds[0]["text"]), (&json!(reason), &json!(odd)));
+    assert_eq!(kinds[1]["message"]["id"], "9");
+}
+
+#[test]
 fn a_log_whose_first_line_is_broken_is_followed_all_the_same() {
     let home = Home::new();
     let path = home.put("p/chats/s.jsonl", "{\"sessionId\" 1}\n{\"id\":\"1\",");

@@ -403,3 +403,37 @@ fn an_extension_that_was_only_half_written_is_written_to_its_end() {
     fs::write(extension.directory().join("notes.md"), "mine").unwrap();
     assert!(extension.install("/opt/pollux", "0.1.0").is_err());
 }
+
+/// The events of some payloads, as JSON.
+fn told(payloads: &str) -> Vec<Value> {
+    events(payloads).iter().map(|event| serde_json::to_value(event).unwrap()).collect()
+}
+
+#[test]
+fn an_edit_that_failed_is_not_told_as_made_and_its_arguments_are_the_models() {
+    let told = told(
+        r#"{"hook_event_name":"BeforeTool","session_id":"s","tool_name":"replace","tool_input":{"file_path":"a","old_string":"x","new_string":"y","allow_multiple":true}}
+{"hook_event_name":"AfterTool","session_id":"s","tool_name":"replace","tool_input":{"file_path":"a","old_string":"x","new_string":"y","allow_multiple":true},"tool_response":{"llmContent":"no \ud83d match","error":{"type":"edit_no_occurrence_found"}}}"#,
+    );
+    assert_eq!(told[0]["input"]["allow_multiple"], true, "{told:#?}");
+    assert_eq!(told[1]["status"], "error");
+    assert_eq!(told[1]["error"], r#"{"type":"edit_no_occurrence_found"}"#);
+    assert!(told[1]["output"].as_str().unwrap().starts_with("no "));
+    assert_eq!((&told[1]["meaning"]["path"], told[1]["meaning"].get("diff")), (&"a".into(), None));
+}
+
+#[test]
+fn a_payload_is_read_as_far_as_it_can_be() {
+    let told = told(
+        r#"{"event":"BeforeAgent","key":null,"payload":{"session_id":"s","prompt":[{"text":"as a list"}]}}
+{"hook_event_name":"Notification","session_id":"s","notification_type":"SomethingNew","message":"m"}
+{"hook_event_name":"Notification","session_id":"s","notification_type":"ToolPermission","message":"m","details":{"type":"edit","title":"t","filePath":"/a"}}"#,
+    );
+    assert_eq!(
+        (&told[0]["type"], &told[0]["prompt"]),
+        (&"turn_started".into(), &"as a list".into())
+    );
+    assert_eq!(told[1]["type"], "unread");
+    let derived = told[2]["meaning"]["derived"].as_object().unwrap();
+    assert_eq!(derived.keys().collect::<Vec<_>>(), ["path"]);
+}

@@ -82,3 +82,15 @@ fn what_is_no_event_is_an_error() {
         assert!(Event::from_json(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_word_that_is_too_long_to_be_kept_reads_as_other() {
+    let event = |word: &str| {
+        let json = format!(
+            r#"{{"type":"text_grew","part":"text","text":"x","source":"acp","derived":"{word}"}}"#
+        );
+        Event::from_json(&json).unwrap().derived
+    };
+    assert_eq!(event("the order of hooks"), Some("the order of hooks"));
+    assert_eq!(event(&"long".repeat(100)), Some("other"));
+}

@@ -2,7 +2,9 @@
 
 use crate::home::{Home, answer, context, document, header, log, user};
 use pollux_agent::gemini::transcript::rescue::{Rescued, rescue};
-use pollux_agent::gemini::transcript::resume::Guard;
+use pollux_agent::gemini::transcript::resume::{Guard, is_stub};
+use pollux_agent::gemini::transcript::store::Kind;
+use serde_json::json;
 use std::fs;
 
 const LIVE: &str = "p/chats/session-2026-11-15T18-08-abcdabcd.jsonl";
@@ -140,6 +142,78 @@ fn a_session_of_the_old_format_that_is_gone_on_with_again_and_again_leaves_one_c
     }
     // What only an older copy has is kept.
     let file = home.put(name, document("abcdabcd-1", &said[..2]));
+    Guard::new(&file, &aside).unwrap();
+    assert_eq!(copies(), 2);
+}
+
+#[test]
+fn what_cannot_be_read_is_no_stub_and_stays_where_it_is() {
+    let human = json!({ "id": "7", "type": "human", "content": "here I am" });
+    let object =
+        json!({ "id": "7", "type": "user", "content": { "parts": [{ "text": "here I am" }] } });
+    let row =
+        json!({ "sessionId": "abcdabcd-1", "type": "user", "message": { "content": "here I am" } });
+    let taken = json!({ "$set": { "messages": [context()] } });
+    let files = [
+        log(&[header("abcdabcd-1"), human.clone()]),
+        log(&[header("abcdabcd-1"), object]),
+        log(&[header("abcdabcd-1"), row]),
+        log(&[header("abcdabcd-1"), human, taken]),
+        log(&[header("abcdabcd-1"), json!({ "turn": "here I am" })]),
+        log(&[header("abcdabcd-1"), json!({ "$set": "here I am" })]),
+        format!("{}{{\"id\":\"7\",\"type\":\"us", log(&[header("abcdabcd-1")])),
+        log(&[context()]),
+    ];
+    for unread in files {
+        let home = Home::new();
+        let live = [header("abcdabcd-1"), user("1", "hello"), answer("2", "Hi.")];
+        let file = home.put(LIVE, log(&live));
+        let other = home.put(STUB, &unread);
+        assert!(!is_stub(&other), "{unread}");
+        let guard = Guard::new(&file, &home.path().join("aside")).unwrap();
+        assert!(guard.move_stubs().unwrap().is_empty(), "{unread}");
+        assert!(home.list().sessions.iter().all(|session| session.risk.is_none()), "{unread}");
+        assert_eq!(fs::read_to_string(&other).unwrap(), unread);
+    }
+}
+
+#[test]
+fn what_the_cli_has_put_away_as_unreadable_is_no_stub() {
+    let home = Home::new();
+    let live = [header("abcdabcd-1"), user("1", "hello"), answer("2", "Hi.")];
+    let file = home.put(LIVE, log(&live));
+    let name = format!("{STUB}.unreadable-1794766000000");
+    let away = home.put(&name, log(&[header("abcdabcd-1"), context()]));
+    assert!(!is_stub(&away));
+    assert_eq!(home.only().risk, None);
+    let guard = Guard::new(&file, &home.path().join("aside")).unwrap();
+    assert!(guard.move_stubs().unwrap().is_empty());
+    assert!(away.exists());
+}
+
+#[test]
+fn a_session_of_types_that_are_not_known_is_listed() {
+    let home = Home::new();
+    let human = json!({ "id": "1", "type": "human", "content": "hello" });
+    home.put(LIVE, log(&[header("abcdabcd-1"), human]));
+    assert_eq!(home.only().kind, Kind::Main);
+}
+
+#[test]
+fn a_copy_that_alone_has_what_a_tool_gave_back_is_kept() {
+    let home = Home::new();
+    let name = "p/chats/session-2025-10-01T10-00-abcdabcd.json";
+    let aside = home.path().join("aside");
+    let copies = || fs::read_dir(aside.join("p")).unwrap().count();
+    let called = |result: &str| {
+        let result =
+            json!([{ "functionResponse": { "id": "c", "response": { "output": result } } }]);
+        json!({ "id": "2", "type": "gemini", "content": "Hi.", "toolCalls":
+            [{ "id": "c", "name": "read_file", "args": {}, "status": "success", "result": result }] })
+    };
+    let file = home.put(name, document("abcdabcd-1", &[user("1", "hello"), called("all of it")]));
+    Guard::new(&file, &aside).unwrap();
+    home.put(name, document("abcdabcd-1", &[user("1", "hello"), called("")]));
     Guard::new(&file, &aside).unwrap();
     assert_eq!(copies(), 2);
 }

@@ -1,7 +1,10 @@
 //! The sessions of a directory: every layout, and everything that can be wrong with a file.
 
 use crate::home::{Home, answer, context, document, header, log, user};
+use pollux_agent::gemini::transcript::Transcript;
+use pollux_agent::gemini::transcript::digest::digest;
 use pollux_agent::gemini::transcript::store::{self, Kind, Risk, project_hash};
+use pollux_agent::model::{Block, Message, ResultContent};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -176,13 +179,13 @@ fn what_is_wrong_with_a_log_is_said_and_the_rest_is_read() {
             "types",
             format!(
                 "{rest}{}\n",
-                json!({ "id": "3", "type": "gemini", "timestamp": 5,
+                json!({ "id": "3", "type": "gemini", "timestamp": [],
             "content": "still there", "thoughts": 1, "toolCalls": "x", "tokens": [] })
             )
             .into(),
             3,
             &[
-                "line 3: a message was read in part: `timestamp` is not a string",
+                "line 3: a message was read in part: `timestamp` is not a time",
                 "line 3: a message was read in part: `thoughts` is not a list",
                 "line 3: a message was read in part: `toolCalls` is not a list",
                 "line 3: a message was read in part: `tokens` is not an object",
@@ -351,4 +354,123 @@ fn with_an_index_only_what_has_changed_is_read_again() {
     assert_eq!(list(), (3, 7), "so is one of another version");
     fs::remove_file(&first).unwrap();
     assert_eq!(list(), (0, 4), "what is gone is gone");
+}
+
+/// The results of the calls in a log, as text.
+fn results(text: &str) -> Vec<String> {
+    let transcript = Transcript::read(text);
+    let result = |block: &Block<'_>| match block {
+        Block::ToolResult { content: ResultContent::Text(text), .. } => Some(text.to_string()),
+        Block::ToolResult { content, .. } => Some(serde_json::to_string(content).unwrap()),
+        _ => None,
+    };
+    let of = |message: Message<'_>| message.blocks().iter().filter_map(result).collect::<Vec<_>>();
+    transcript.messages().flat_map(of).collect()
+}
+
+#[test]
+fn a_result_that_is_a_text_or_has_texts_among_its_parts_is_read() {
+    let call = |id: &str, result: &str| {
+        format!(r#"{{"id":"{id}","name":"x","args":{{}},"status":"success","result":{result}}}"#)
+    };
+    let calls = [
+        call("a", r#""all of \"it\"""#),
+        call("b", r#"["first",{"text":"second"}]"#),
+        call("c", r#""half \ud83d""#),
+        call("d", "17"),
+    ];
+    let text = format!(
+        "{{\"sessionId\":\"s\"}}\n{{\"id\":\"1\",\"type\":\"gemini\",\"content\":\"\",\"toolCalls\":[{}]}}\n",
+        calls.join(",")
+    );
+    let results = results(&text);
+    assert_eq!(results[0], "all of \"it\"");
+    assert!(results[1].contains("first") && results[1].contains("second"), "{results:?}");
+    assert!(results[2].starts_with("half "), "{results:?}");
+    let skipped: Vec<String> =
+        Transcript::read(&text).diagnostics().iter().map(ToString::to_string).collect();
+    assert_eq!(skipped, ["line 2: a message was read in part: a `result` is not a list"]);
+}
+
+#[test]
+fn half_a_letter_where_no_text_belongs_costs_that_field_and_nothing_else() {
+    let records = [
+        r#"{"id":"1","type":"gemini","content":"one","tokens":"\ud83d"}"#,
+        r#"{"id":"2","type":"gemini","content":"two","tool\ud83d":1}"#,
+        r#"{"id":"3","type":"gemini","content":"three","tokens":{"total":7,"input":"\ud83d"}}"#,
+        r#"{"id":"4","type":"gemini","content":"four","toolCalls":[{"id":"c","name":"n","status":"success","result":[{"functionResponse":{"id":"c","response":{"a\ud83d":"v"}}}]}]}"#,
+        r#"{"id":"5","type":"gemini","content":["five",{"text":"more","functionCall":"\ud83d"}]}"#,
+    ];
+    let text = format!("{{\"sessionId\":\"s\"}}\n{}\n", records.join("\n"));
+    let transcript = Transcript::read(&text);
+    let said: Vec<String> = transcript.messages().map(|message| message.text()).collect();
+    assert_eq!(said, ["one", "two", "three", "four", "five\n\nmore"]);
+    assert!(results(&text)[0].contains("\"v\""), "{:?}", results(&text));
+    let sums = digest(&text);
+    assert_eq!((sums.messages, sums.usage().total_tokens), (5, 7));
+    // In the old format one such message hides none that come after it.
+    let document = format!("{{\n\"sessionId\":\"s\",\n\"messages\":[\n{}]}}", records.join(",\n"));
+    let sums = digest(&document);
+    assert_eq!((sums.messages, sums.usage().total_tokens), (5, 7), "{:?}", sums.diagnostics);
+}
+
+#[test]
+fn a_time_that_is_a_number_is_no_fault_and_what_is_skipped_is_not_told_without_end() {
+    let numbered =
+        json!({ "id": "1", "timestamp": 1_794_766_000_000_i64, "type": "user", "content": "x" });
+    assert_eq!(digest(&log(&[header("s"), numbered])).diagnostics, []);
+    let odd = r#"{"id":"1","type":"gemini","content":"x","thoughts":3,"toolCalls":3}"#;
+    let text = format!("{odd}\n").repeat(1000);
+    let skipped = digest(&text).diagnostics;
+    assert_eq!(skipped.len(), 21);
+    assert_eq!(skipped[20].to_string(), "1980 more things were skipped or read in part");
+    assert_eq!(Transcript::read(&text).diagnostics(), skipped);
+}
+
+#[test]
+fn messages_that_are_no_list_hide_nothing_that_stands_after_them() {
+    let document = |messages: &str| {
+        format!(
+            "{{\n  \"sessionId\": \"s\",\n  \"messages\": {messages},\n  \"summary\": \"after\"\n}}"
+        )
+    };
+    let map = document(&json!({ "a": user("1", "by a key") }).to_string());
+    for (text, messages) in [(map, 1), (document("17"), 0)] {
+        let sums = digest(&text);
+        assert_eq!((sums.summary.as_deref(), sums.messages), (Some("after"), messages), "{text}");
+        assert_eq!(Transcript::read(&text).messages().count() as u64, messages);
+    }
+}
+
+#[test]
+fn tokens_of_answers_that_only_another_file_of_a_session_has_are_counted() {
+    let name = "p/chats/session-2026-11-15T18-00-abcdabcd.jsonl";
+    let live = [header("abcdabcd-1"), user("5", "anew"), answer("6", "Hi.")];
+    let spent = |other: &[serde_json::Value]| {
+        let home = Home::new();
+        home.put(name, log(&live));
+        home.put(&format!("{name}.unreadable-1794766000000"), log(other));
+        let session = home.only();
+        let answers: u64 = session.digest.spent.iter().map(|spent| spent.answers).sum();
+        (answers, session.digest.usage().total_tokens)
+    };
+    let first = [header("abcdabcd-1"), user("1", "hello"), answer("2", "Hi.")];
+    assert_eq!(spent(&first), (2, 10));
+    let mut earlier = answer("2", "Hi.");
+    earlier["timestamp"] = "2026-11-14T18:00:02Z".into();
+    assert_eq!(spent(&[header("abcdabcd-1"), earlier]), (2, 10));
+    assert_eq!(spent(&live), (1, 5), "what both have is counted once");
+    let more = [&live[..], &[answer("7", "More.")]].concat();
+    assert_eq!(spent(&more), (2, 10));
+}
+
+#[test]
+fn subagents_that_bear_one_id_are_two() {
+    let home = Home::new();
+    home.put("p/chats/parent/one.jsonl", talk("parent"));
+    home.put("p/chats/parent/two.jsonl", talk("parent"));
+    home.put("p/chats/session-2026-11-15T18-00-aaaaaaaa.jsonl", talk("parent"));
+    let kinds: Vec<Kind> = home.list().sessions.iter().map(|session| session.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == Kind::Subagent).count(), 2);
+    assert_eq!(kinds.len(), 3);
 }

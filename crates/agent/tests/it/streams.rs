@@ -1,8 +1,8 @@
 //! Every recorded headless run: its stream and its session file made one, compared with what somebody has read. Adding
 //! a file adds a test case.
 
-use pollux_agent::gemini::stream::{Fusion, whole};
-use pollux_agent::model::{Block, Event, EventKind, Message, Source, Status};
+use pollux_agent::gemini::stream::{Fusion, Translator, whole};
+use pollux_agent::model::{Block, Event, EventKind, Message, Part, Source, Status};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -192,4 +192,80 @@ fn files(directory: &Path, kind: &str) -> Vec<PathBuf> {
     all.retain(|path| path.extension().is_some_and(|extension| extension == kind));
     all.sort();
     all
+}
+
+/// As 0.61 does it when a turn is stopped: every message once more under a new id.
+#[test]
+fn tokens_and_thoughts_of_an_answer_that_gets_a_new_id_are_told_once() {
+    let stream = concat!(
+        r#"{"type":"init","session_id":"s","model":"auto"}"#,
+        "\n",
+        r#"{"type":"message","role":"assistant","content":"all done","delta":true}"#,
+        "\n",
+        r#"{"type":"result","status":"success"}"#,
+    );
+    let answer = r#"{"id":"2","type":"gemini","model":"m","content":"all done","tokens":{"total":15},"thoughts":[{"subject":"a","description":"b"}]}"#;
+    let copy = r#"{"id":"n2","type":"gemini","content":[{"text":"all done"}]}"#;
+    let list = format!(r#"{{"$set":{{"messages":[{copy}]}}}}"#);
+    for records in [vec![answer, &list], vec![answer, copy, &list]] {
+        let file = format!("{{\"sessionId\":\"s\"}}\n{}\n", records.join("\n"));
+        let (events, messages) = whole(stream, Some(file.as_bytes()), Some(0), "");
+        let count =
+            |is: fn(&EventKind<'_>) -> bool| events.iter().filter(|event| is(&event.kind)).count();
+        let thoughts =
+            |kind: &EventKind<'_>| matches!(kind, EventKind::TextGrew { part: Part::Thinking, .. });
+        let tokens = |kind: &EventKind<'_>| matches!(kind, EventKind::UsageChanged { .. });
+        assert_eq!((count(thoughts), count(tokens)), (1, 1), "{events:#?}");
+        assert_eq!(messages.len(), 1);
+    }
+}
+
+/// The events of some lines, as JSON.
+fn told(lines: &str) -> Vec<Value> {
+    let mut translator = Translator::default();
+    let mut events = Vec::new();
+    for line in lines.lines() {
+        translator.line(line, &mut events);
+    }
+    events.iter().map(|event| serde_json::to_value(event).unwrap()).collect()
+}
+
+#[test]
+fn what_is_said_in_parts_is_read_and_what_is_no_text_is_unread() {
+    let told = told(
+        r#"{"type":"message","role":"user","content":[{"text":"hi "},"there"]}
+{"type":"message","role":"assistant","content":{"text":"one part"},"delta":true}
+{"type":"message","role":"assistant","content":[{"text":"seen "},{"chart":1}],"delta":true}
+{"type":"tool_use","tool_name":"x","tool_id":"c","parameters":{}}
+{"type":"tool_result","tool_id":"c","status":"error","output":{"rows":3},"error":"plain words"}
+{"type":"error","severity":"error","message":{"text":"in an object"}}"#,
+    );
+    assert_eq!(told[0]["prompt"], "hi there");
+    assert_eq!(told[1]["text"], "one part");
+    assert_eq!((&told[2]["type"], &told[3]["text"]), (&"unread".into(), &"seen ".into()));
+    assert_eq!(told[2]["text"], r#"[{"text":"seen "},{"chart":1}]"#);
+    assert_eq!((&told[5]["type"], &told[5]["text"]), (&"unread".into(), &"{\"rows\":3}".into()));
+    assert_eq!(told[6]["error"], "plain words");
+    assert_eq!(told[7]["text"], "in an object");
+}
+
+#[test]
+fn a_call_whose_end_is_not_known_has_not_gone_well() {
+    let end = |end: &str| {
+        told(&format!(
+            r#"{{"type":"tool_use","tool_name":"replace","tool_id":"c","parameters":{{"file_path":"a","old_string":"x","new_string":"y"}}}}
+{{"type":"tool_result","tool_id":"c",{end}}}"#
+        ))
+    };
+    let failed = end(r#""status":"failed","error":{"message":"boom"}"#);
+    assert_eq!(
+        (failed.len(), &failed[1]["status"], &failed[1]["error"]),
+        (2, &"error".into(), &"boom".into())
+    );
+    assert_eq!(failed[1]["meaning"].get("diff"), None);
+    let odd = end(r#""status":"parked","output":"ok""#);
+    assert_eq!((&odd[1]["type"], &odd[2]["status"]), (&"unread".into(), &"error".into()));
+    assert_eq!(odd[2]["meaning"].get("diff"), None);
+    assert_eq!(end(r#""status":"canceled""#)[1]["status"], "cancelled");
+    assert_eq!(end(r#""status":"success""#)[1]["status"], "success");
 }

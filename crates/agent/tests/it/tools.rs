@@ -179,6 +179,38 @@ fn mapped(name: &str, args: &Value) -> Value {
 }
 
 #[test]
+fn arguments_of_which_nothing_can_be_made_stay_as_they_are() {
+    check(&[
+        (
+            "read_file",
+            json!({ "file_path": "x", "start_line": "10", "end_line": 20 }),
+            json!({ "file_path": "x", "start_line": "10", "end_line": 20 }),
+        ),
+        (
+            "read_file",
+            json!({ "file_path": "x", "start_line": 2, "end_line": 20.5 }),
+            json!({ "file_path": "x", "offset": 2, "end_line": 20.5 }),
+        ),
+        ("grep_search", json!({ "names_only": "some" }), json!({ "names_only": "some" })),
+        (
+            "web_fetch",
+            json!({ "prompt": ["see https://a.b"] }),
+            json!({ "prompt": ["see https://a.b"] }),
+        ),
+        ("write_todos", json!({ "todos": { "a": 1 } }), json!({ "todos": { "a": 1 } })),
+        (
+            "invoke_agent",
+            json!({ "agent_name": { "x": 1 }, "prompt": "p" }),
+            json!({ "agent_name": { "x": 1 }, "prompt": "p" }),
+        ),
+    ]);
+    let half = r#"{"prompt":"see https://a.b \ud83d"}"#;
+    let raw: Box<RawValue> = serde_json::from_str(half).unwrap();
+    let mapped = serde_json::to_string(&input("web_fetch", Some(&raw))).unwrap();
+    assert_eq!(mapped, r#"{"url":"https://a.b","prompt":"see https://a.b \ud83d"}"#);
+}
+
+#[test]
 fn a_call_without_arguments_has_an_empty_object() {
     assert_eq!(json!(input("read_file", None)), json!({}));
 }

@@ -1,11 +1,11 @@
 //! What hooks were told, in our words. Pure: payloads in, events out.
 
-use super::super::tools::{input, meaning};
-use super::super::transcript::{string, time};
-use super::wire::{Details, Frame, Json, Payload, Response};
+use super::super::tools::meaning;
+use super::super::transcript::{said, string, time};
+use super::wire::{Details, Frame, Json, Payload, Response, Wrong};
 use crate::model::{
-    At, Derived, Event, EventKind, Meaning, Question, QuestionKind, Source, Status, StopReason,
-    Text,
+    At, Derived, Event, EventKind, Input, Meaning, Question, QuestionKind, Source, Status,
+    StopReason, Text,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -49,15 +49,16 @@ impl Translator {
             let (reason, text) = (reason.to_owned(), text.to_owned());
             vec![Event::new(Source::Hook, EventKind::Unread { line: None, reason, text })]
         };
-        let frame = object::<Frame<'_>>(text).filter(|frame| frame.read);
-        let frame = frame.and_then(|frame| frame.payload);
-        let Some(payload) = object::<Payload<'_>>(frame.map_or(text, RawValue::get)) else {
+        let frame = object::<Frame<'_>>(text).filter(|frame| frame.read).unwrap_or_default();
+        let inner = frame.payload.map_or(text, RawValue::get);
+        let Some(payload) = object::<Payload<'_>>(inner) else {
             return unread("the payload is not JSON");
         };
         if !payload.read {
             return unread("the payload is not an object");
         }
-        let Some(event) = string(payload.hook_event_name) else {
+        let called_for = frame.event.filter(|_| frame.payload.is_some());
+        let Some(event) = string(payload.hook_event_name).or_else(|| string(called_for)) else {
             return unread("the payload names no event");
         };
         if let Some(session) = string(payload.session_id) {
@@ -72,7 +73,13 @@ impl Translator {
             "AfterAgent" => vec![ended().into()],
             "BeforeTool" => vec![self.called(&payload)],
             "AfterTool" => vec![self.returned(&payload)],
-            "Notification" => self.asked(&payload),
+            "Notification" => match string(payload.notification_type).as_deref() {
+                Some("ToolPermission") => vec![self.asked(&payload)],
+                other => {
+                    let other = other.unwrap_or("none");
+                    return unread(&format!("`{other}` is a notification that is not known"));
+                }
+            },
             "PreCompress" | "BeforeModel" | "AfterModel" | "BeforeToolSelection" => Vec::new(),
             other => return unread(&format!("`{other}` is an event that is not known")),
         };
@@ -103,7 +110,8 @@ impl Translator {
     fn prompted(&mut self, payload: &Payload<'_>) -> Vec<Told> {
         // A call that was turned down is never told of again.
         self.open.clear();
-        vec![EventKind::TurnStarted { prompt: owned(payload.prompt) }.into()]
+        let prompt = Text::from(words(payload.prompt).unwrap_or_default());
+        vec![EventKind::TurnStarted { prompt }.into()]
     }
 
     /// The end of a session is told two or three times.
@@ -129,7 +137,10 @@ impl Translator {
         let kind = EventKind::ToolStarted {
             id: Text::from(id),
             name: Text::from(name.to_string()),
-            input: input(&name, payload.tool_input).into_owned(),
+            input: payload.tool_input.map_or_else(
+                || Input::Mapped(Vec::new()),
+                |raw| Input::Raw(Cow::Owned(raw.to_owned())),
+            ),
             meaning: meaning::begun(&name, payload.tool_input)
                 .map(|meaning| Box::new(renamed(meaning))),
         };
@@ -153,17 +164,23 @@ impl Translator {
             .filter(|response| response.read)
             .unwrap_or_default();
         let output = words(response.llm_content);
-        let error = words(response.error);
-        let meaning = meaning::recorded(
+        // One without words is an error all the same.
+        let error = response.error.filter(|json| json.get() != "false");
+        let error = error.map(|json| words(Some(json)).unwrap_or_else(|| json.get().to_owned()));
+        let status = if error.is_some() { Status::Error } else { Status::Success };
+        let mut meaning = meaning::recorded(
             &name,
             payload.tool_input,
             output.as_deref(),
             response.return_display,
         );
+        if status != Status::Success {
+            meaning = meaning.map(meaning::undone);
+        }
         let kind = EventKind::ToolEnded {
             id: Text::from(id),
             name: Some(Text::from(name.to_string())),
-            status: if error.is_some() { Status::Error } else { Status::Success },
+            status,
             changed: false,
             output: output.map(Text::from),
             error: error.map(Text::from),
@@ -172,10 +189,7 @@ impl Translator {
         Told { kind, derived: Some("id from the order of hooks") }
     }
 
-    fn asked(&mut self, payload: &Payload<'_>) -> Vec<Told> {
-        if string(payload.notification_type).as_deref() != Some("ToolPermission") {
-            return Vec::new();
-        }
+    fn asked(&mut self, payload: &Payload<'_>) -> Told {
         let details = payload
             .details
             .and_then(|json| object::<Details<'_>>(json.get()))
@@ -198,7 +212,7 @@ impl Translator {
             input: None,
             options: Vec::new(),
         };
-        vec![EventKind::Asked(Box::new(question)).into()]
+        EventKind::Asked(Box::new(question)).into()
     }
 }
 
@@ -241,13 +255,10 @@ fn about(details: &Details<'_>) -> Option<Meaning> {
         return Some(Meaning::Command { command, output: None, exit_code: None, derived });
     }
     if let Some(path) = words(details.file_path) {
-        let derived = Derived(vec![("path", "details.filePath"), ("diff", "details.fileDiff")]);
-        return Some(Meaning::Mutation {
-            path,
-            change: None,
-            diff: words(details.file_diff),
-            derived,
-        });
+        let diff = words(details.file_diff);
+        let mut facts = vec![("path", "details.filePath")];
+        facts.extend(diff.is_some().then_some(("diff", "details.fileDiff")));
+        return Some(Meaning::Mutation { path, change: None, diff, derived: Derived(facts) });
     }
     let title = details.urls.and_then(|urls| serde_json::from_str::<Vec<String>>(urls.get()).ok());
     let title = title.map(|urls| urls.join("\n")).filter(|urls| !urls.is_empty());
@@ -284,18 +295,12 @@ fn owned(json: Json<'_>) -> Text<'static> {
 
 /// A text, or the texts of a list of parts, or of an object with a message.
 fn words(json: Json<'_>) -> Option<String> {
-    let json = json?;
-    match serde_json::from_str(json.get()).ok()? {
-        serde_json::Value::String(text) => Some(text),
-        serde_json::Value::Array(parts) => {
-            let texts =
-                parts.iter().filter_map(|part| part["text"].as_str().or_else(|| part.as_str()));
-            Some(texts.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
-        }
-        value => {
-            ["message", "text"].iter().find_map(|key| Some(value.get(key)?.as_str()?.to_owned()))
-        }
-    }
+    let wrong =
+        json.and_then(|json| object::<Wrong<'_>>(json.get())).and_then(|wrong| wrong.message);
+    let (text, _) = said(wrong.or(json), "\n");
+    let is_list = json.is_some_and(|json| json.get().starts_with('['));
+    let text = text.map(|text| text.to_str().into_owned());
+    text.filter(|text| !is_list || !text.is_empty())
 }
 
 /// The events of a recording: one payload, payloads one on each line (as they are spooled), or a list of either.

@@ -34,6 +34,13 @@ loose_object! {
 }
 
 loose_object! {
+    /// An error with a message.
+    Wrong {
+        "message" => message: Json<'a>,
+    }
+}
+
+loose_object! {
     /// What somebody is asked for permission for.
     Details {
         "type" => kind: Json<'a>,

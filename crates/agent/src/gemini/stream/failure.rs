@@ -155,7 +155,7 @@ fn unsaid(end: &End<'_>) -> Failure {
         )
         .hint("this version may not know the flag: see `pollux capabilities`"),
         (code, _) => {
-            if let Some(status) = status_of_exit(code) {
+            if let Some(status) = status_of_exit(code).filter(|_| begun) {
                 return by_status(status, sentence.as_deref().unwrap_or("no words about it"));
             }
             let code = code.unwrap_or(-1);
@@ -238,9 +238,14 @@ impl Failure {
     }
 }
 
+/// The errors that the model's server answers with. Other exit codes are those of other troubles.
+const STATUSES: [u16; 16] =
+    [400, 401, 403, 404, 405, 408, 409, 412, 413, 422, 429, 499, 500, 502, 503, 504];
+
 /// The exit code of an error of the API is the HTTP status, of which only eight bits are left.
 fn status_of_exit(code: Option<i32>) -> Option<u16> {
-    code.filter(|code| (144..=255).contains(code)).and_then(|code| u16::try_from(code + 256).ok())
+    let status = u16::try_from(code?.checked_add(256)?).ok()?;
+    STATUSES.contains(&status).then_some(status)
 }
 
 /// The HTTP status that a message tells of.
@@ -269,17 +274,23 @@ pub(in crate::gemini) fn plain(message: &str) -> String {
     said.unwrap_or(inner).to_owned()
 }
 
+/// A text without what a terminal would take for an order: colours, links, titles.
 pub(super) fn without_colour(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        if c == '\u{1b}' {
-            rest.by_ref().find(char::is_ascii_alphabetic);
-        } else {
-            out.push(c);
+    struct Plain(String);
+    impl vte::Perform for Plain {
+        fn print(&mut self, c: char) {
+            self.0.push(c);
+        }
+        fn execute(&mut self, byte: u8) {
+            self.0.push(char::from(byte));
         }
     }
-    out
+    if memchr::memchr(b'\x1b', text.as_bytes()).is_none() {
+        return text.to_owned();
+    }
+    let mut plain = Plain(String::with_capacity(text.len()));
+    vte::Parser::new().advance(&mut plain, text.as_bytes());
+    plain.0
 }
 
 /// Lines that every run writes, and that say nothing of why one failed.
@@ -356,4 +367,43 @@ fn on_stderr(stderr: &str) -> Option<(Box<RawValue>, Said)> {
         found = Some((raw.to_owned(), said));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, failure, without_colour};
+    use crate::gemini::stream::Translator;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_no_text() {
+        for (text, plain) in [
+            ("a \u{1b}[1;31mred\u{1b}[0m b\n", "a red b\n"),
+            ("see \u{1b}]8;;http://a.b\u{7}link\u{1b}]8;;\u{7} and done", "see link and done"),
+            ("see \u{1b}]8;;http://a.b\u{1b}\\link\u{1b}]8;;\u{1b}\\ done", "see link done"),
+            ("\u{1b}(Bplain \u{1b}=and\u{1b}>\ttab", "plain and\ttab"),
+            ("\u{1b}Pq#0\u{1b}\\after", "after"),
+            ("ü\u{1b}[0m🦊", "ü🦊"),
+        ] {
+            assert_eq!(without_colour(text), plain);
+        }
+    }
+
+    #[test]
+    fn an_exit_code_is_a_status_only_where_there_is_such_a_status_and_the_run_had_begun() {
+        let code = |code, session_id: Option<&str>| {
+            let mut translator = Translator::default();
+            if session_id.is_some() {
+                translator.line(r#"{"type":"init","session_id":"s"}"#, &mut Vec::new());
+            }
+            let told = translator.told();
+            let stderr = "something broke";
+            let end = End { code: Some(code), signal: None, told, stderr, stopped: None };
+            let failure = failure(&end).unwrap();
+            (failure.code, failure.http_status)
+        };
+        assert_eq!(code(255, Some("s")), ("failed", None));
+        assert_eq!(code(173, None), ("failed", None));
+        assert_eq!(code(173, Some("s")), ("rate_limited", Some(429)));
+        assert_eq!(code(247, Some("s")), ("server_error", Some(503)));
+    }
 }

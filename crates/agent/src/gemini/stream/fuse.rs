@@ -216,11 +216,24 @@ impl Fusion {
         }
     }
 
+    /// True for an answer that was written once more under a new id, with this of the earlier record: it was told.
+    fn is_copy(&self, message: &Message<'_>, field: &'static str) -> bool {
+        let is_it = |known: &Message<'_>| {
+            let is_other = known.role == Role::Assistant && known.id != message.id;
+            is_other && said(known) == said(message)
+        };
+        let is_restored = message.restored.contains(&field);
+        message.copied && (is_restored || self.messages.iter().any(is_it))
+    }
+
     /// What an answer has that the stream does not show.
     fn answer(&mut self, message: &Message<'static>, out: &mut Vec<Event<'static>>) {
         let id = message.id.to_string();
         let fact = |kind| Event::new(Source::SessionFile, kind);
         let first = !self.told.contains_key(&id);
+        let was_thought = self.is_copy(message, "thoughts");
+        let was_counted = self.is_copy(message, "usage");
+        let was_said = self.is_copy(message, "model");
         let told = self.told.entry(id).or_default();
         let thoughts = message.blocks().iter().filter_map(|block| match block {
             Block::Thinking { thinking } => Some(thinking),
@@ -228,7 +241,7 @@ impl Fusion {
         });
         for thought in thoughts.skip(told.0) {
             told.0 += 1;
-            if self.thinks {
+            if self.thinks || was_thought {
                 continue;
             }
             out.push(fact(EventKind::TextGrew {
@@ -239,14 +252,15 @@ impl Fusion {
         }
         if message.usage.is_some() && told.1 != message.usage {
             told.1 = message.usage;
-            out.push(fact(EventKind::UsageChanged {
+            let kind = EventKind::UsageChanged {
                 scope: Scope::Message,
                 usage: message.usage.unwrap_or_default(),
                 model: message.model.clone(),
                 message_id: Some(message.id.clone()),
-            }));
+            };
+            out.extend((!was_counted).then(|| fact(kind)));
         }
-        if first {
+        if first && !was_said {
             self.kept.push_back(said(message));
         }
         self.calls_of(message, out);

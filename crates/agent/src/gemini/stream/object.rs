@@ -50,20 +50,32 @@ loose_object! {
 
 /// The object as lines. What is no object stays as it is.
 pub(super) fn lines(text: &str) -> Vec<String> {
-    let start = text.find('{').unwrap_or(text.len());
-    let object: Object<'_> = text
-        .get(start..)
-        .and_then(|json| serde_json::Deserializer::from_str(json).into_iter().next()?.ok())
-        .unwrap_or_default();
-    if !object.read {
+    let Some(object) = object(text) else {
         return text.lines().map(str::to_owned).collect();
-    }
+    };
     let id = string(object.session_id).map(|id| json!({ "type": "init", "session_id": id }));
     let said = string(object.response)
         .map(|text| json!({ "type": "message", "role": "assistant", "content": text }));
     // Without a response or an error it has not come to an end.
     let ended = (object.response.is_some() || object.error.is_some()).then(|| result(&object));
     [id, said, ended].into_iter().flatten().map(|line| line.to_string()).collect()
+}
+
+/// The object among whatever else was printed: on a line of its own, else behind the first brace.
+fn object(text: &str) -> Option<Object<'_>> {
+    let mut begun = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = begun + line.len() - line.trim_start().len();
+        begun += line.len();
+        start
+    });
+    let starts = lines.filter(|start| text.get(*start..).is_some_and(|rest| rest.starts_with('{')));
+    starts.chain(text.find('{')).find_map(|start| {
+        let mut values = serde_json::Deserializer::from_str(text.get(start..)?).into_iter();
+        let object: Object<'_> = values.next()?.ok()?;
+        let says = [object.session_id, object.response, object.error];
+        (says.into_iter().flatten().next().is_some() || object.stats.read).then_some(object)
+    })
 }
 
 fn result(object: &Object<'_>) -> Value {
@@ -139,6 +151,22 @@ mod tests {
         assert_eq!((run.input_tokens, run.output_tokens, run.cached_tokens), (2468, 90, 40));
         assert_eq!((run.thoughts_tokens, run.total_tokens), (14, 2572));
         assert!(translator.told().result.as_ref().is_some_and(|result| result.success));
+    }
+
+    #[test]
+    fn a_brace_in_an_earlier_line_hides_no_answer() {
+        let said = r#"{"response":"the answer","stats":{"models":{}}}"#;
+        for noise in [
+            "Loaded {2} extensions\n",
+            "{2}\n",
+            "{\"level\":\"info\"}\n",
+            "{ not JSON\n",
+            "noise: ",
+        ] {
+            let lines = lines(&format!("{noise}{said}\n"));
+            assert!(lines.iter().any(|line| line.contains("the answer")), "{noise}{lines:?}");
+            assert!(lines.iter().any(|line| line.contains("\"result\"")), "{noise}{lines:?}");
+        }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The session file of a run: found by the id that the stream tells, and followed while the CLI writes it.
 
 use super::super::transcript::follow::Follow;
-use super::super::transcript::resume::stubs_beside;
+use super::super::transcript::resume::put_stubs_away;
 use super::super::transcript::{Transcript, newest_of};
-use crate::model::{Event, EventKind, Rewrite, Source, Text};
-use std::collections::HashSet;
+use super::before::{Before, Known};
+use crate::model::{Event, EventKind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,9 @@ pub(in crate::gemini) struct Place {
     id: Option<String>,
     follow: Option<Follow>,
     /// Messages that were there before this run, or were told out of another file of it.
-    known: HashSet<String>,
-    /// Which of them the file has taken back, and has not brought again.
-    gone: Vec<Text<'static>>,
+    before: Before,
     /// The messages that were told as long as nobody had said anything.
-    told: Vec<String>,
+    told: Vec<Known>,
     /// True where somebody has said something in the file: it is the right one.
     spoken: bool,
     /// True where it is another file than the one that was found first.
@@ -33,8 +31,7 @@ impl Place {
             gemini,
             id: None,
             follow: None,
-            known: HashSet::new(),
-            gone: Vec::new(),
+            before: Before::default(),
             told: Vec::new(),
             spoken: false,
             moved: false,
@@ -48,8 +45,9 @@ impl Place {
         let bytes = fs::read(file).unwrap_or_default();
         let text = super::super::transcript::text(&bytes);
         let transcript = Transcript::read(&text);
-        let known = transcript.messages().map(|message| message.id.to_string()).collect();
-        Self { follow: Some(follow), known, spoken: true, ..Self::new(gemini) }
+        let mut place = Self { follow: Some(follow), spoken: true, ..Self::new(gemini) };
+        transcript.messages().for_each(|message| place.before.add(Known::of(&message)));
+        place
     }
 
     /// The same for a driver that knows by itself what was there before: an old message may yet get new calls.
@@ -82,11 +80,8 @@ impl Place {
         }
         let mut events = self.follow.as_mut().map(Follow::poll_all).unwrap_or_default();
         events.retain_mut(|event| match &mut event.kind {
-            EventKind::MessageRecorded { message, .. } => {
-                self.gone.retain(|id| *id != message.id);
-                !self.known.contains(message.id.to_str().as_ref())
-            }
-            EventKind::HistoryRewritten { removed, .. } => self.is_told(removed),
+            EventKind::MessageRecorded { message, .. } => !self.before.has(message),
+            EventKind::HistoryRewritten { removed, .. } => self.before.is_told(removed),
             EventKind::SessionStarted { .. } => !self.moved,
             _ => true,
         });
@@ -94,61 +89,41 @@ impl Place {
             for event in &events {
                 if let EventKind::MessageRecorded { message, .. } = &event.kind {
                     self.spoken |= !message.meta;
-                    self.told.push(message.id.to_string());
+                    self.told.push(Known::of(message));
                 }
             }
         }
         events
     }
 
-    /// Takes what was there before this run out of what the file takes back. A resume takes all of it back and brings it
-    /// again in the next moment; what was not told when it came again must not be told as gone before. False where
-    /// nothing else was taken back.
-    fn is_told(&mut self, removed: &mut Vec<Text<'static>>) -> bool {
-        let all = removed.len();
-        let (old, own) = { std::mem::take(removed) }
-            .into_iter()
-            .partition::<Vec<_>, _>(|id| self.known.contains(id.to_str().as_ref()));
-        *removed = own;
-        self.gone.extend(old);
-        all == 0 || !removed.is_empty()
-    }
-
     /// What was there before this run and is no longer, at the end of it.
     pub(super) fn lost(&mut self) -> Option<Event<'static>> {
-        if self.gone.is_empty() {
-            return None;
-        }
-        let (epoch, reason) = (1, Rewrite::Checkpoint);
-        let removed = std::mem::take(&mut self.gone);
-        let kind = EventKind::HistoryRewritten { epoch, reason, removed, superseded: None };
-        Some(Event::new(Source::SessionFile, kind))
+        self.before.lost()
     }
 
     fn find(&mut self) {
         let found = self.id.as_deref().and_then(|id| newest_of(&self.gemini, id));
         if let Some(found) = found.filter(|found| self.path() != Some(found)) {
             self.moved = self.follow.replace(Follow::new(found)).is_some();
-            self.known.extend(self.told.drain(..));
+            self.told.drain(..).for_each(|told| self.before.add(told));
         }
     }
 
-    /// Removes the empty file that the start of this session has left beside its own: the next start of the CLI would
-    /// delete both. What is in it is in the other one too.
+    /// Moves the empty file away that the start of this session has left beside its own: the next start of the CLI would
+    /// delete both.
     pub(in crate::gemini) fn put_stub_away(&self) {
         let Some(file) = self.path().filter(|_| self.spoken && !self.told.is_empty()) else {
             return;
         };
-        for stub in stubs_beside(file) {
-            // Where it cannot be removed, `pollux sessions list` says that the session is at risk.
-            let _gone = fs::remove_file(stub);
-        }
+        // Where it cannot be moved, `pollux sessions list` says that the session is at risk.
+        let _gone = put_stubs_away(file);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Text;
     use std::io::Write;
 
     const ID: &str = "02cd51cf-0333-480a-8786-675baad4061d";
@@ -199,7 +174,10 @@ mod tests {
         assert_eq!(ids(place.poll()), ["u"], "each once, out of the right file");
         place.put_stub_away();
         assert!(own.exists() && !stub.exists());
+        let kept = home.path().join("tmp/shop/stubs").join(stub.file_name().unwrap());
+        assert!(kept.exists(), "nothing is ever deleted");
     }
+
     #[test]
     fn what_a_resume_takes_back_and_brings_again_is_neither_gone_nor_new() {
         let home = tempfile::tempdir().unwrap();
@@ -233,5 +211,54 @@ mod tests {
         let lost = place.lost().map(|event| event.kind);
         let Some(EventKind::HistoryRewritten { removed, .. }) = lost else { panic!("{lost:?}") };
         assert_eq!(removed, [Text::from("u")]);
+    }
+
+    #[test]
+    fn a_resumed_run_does_not_tell_the_old_conversation_when_it_gets_new_ids() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("session-2026-11-16T14-09-02cd51cf.jsonl");
+        let user = |id: &str, text: &str| {
+            format!(r#"{{"id":"{id}","type":"user","content":[{{"text":"{text}"}}]}}"#)
+        };
+        let model = |id: &str, text: &str, more: &str| {
+            format!(r#"{{"id":"{id}","type":"gemini","content":"{text}"{more}}}"#)
+        };
+        let named = r#","model":"m","tokens":{"total":15}"#;
+        write(&file, &[&user("1", "go on"), &model("2", "Done.", named)]);
+        let mut place = Place::resumed(home.path().to_path_buf(), &file);
+        // The same prompt and the same answer once more are this run's own.
+        let own = [user("3", "go on"), model("4", "Done.", named)];
+        let copies = |prefix: &str| {
+            let id = |number: u8| format!("{prefix}{number}");
+            let context = "<session_context>x</session_context>go on";
+            [
+                user(&id(1), context),
+                model(&id(2), "Done.", ""),
+                user(&id(3), "go on"),
+                model(&id(4), "Done.", ""),
+            ]
+        };
+        // As 0.61 does it when a turn is stopped: each once more, then a list of those alone; and the next stop again.
+        let list = |prefix| format!(r#"{{"$set":{{"messages":[{}]}}}}"#, copies(prefix).join(","));
+        let mut log = fs::File::options().append(true).open(&file).unwrap();
+        for line in own.into_iter().chain(copies("n")).chain([list("n"), list("m")]) {
+            writeln!(log, "{line}").unwrap();
+        }
+        let events = place.poll();
+        let told: Vec<String> = events
+            .iter()
+            .filter_map(|event| match &event.kind {
+                EventKind::MessageRecorded { message, .. } => Some(message.id.to_string()),
+                _ => None,
+            })
+            .collect();
+        let first: Vec<&str> =
+            told.iter().map(String::as_str).filter(|id| !id.ends_with(['3', '4'])).collect();
+        assert_eq!(first, [""; 0], "{told:?}");
+        assert!(told.starts_with(&["3".to_owned(), "4".to_owned()]), "{told:?}");
+        // Of what was there, only the CLI's own words are no longer a message of their own.
+        let lost = place.lost().map(|event| event.kind);
+        let Some(EventKind::HistoryRewritten { removed, .. }) = lost else { panic!("{lost:?}") };
+        assert_eq!(removed, [Text::from("c")]);
     }
 }

@@ -1,7 +1,7 @@
 //! The lines of stream-json in our words. Pure: lines in, events out.
 
 use super::super::tools::meaning;
-use super::super::transcript::{string, time};
+use super::super::transcript::{said, string, time};
 use super::wire::{self, Json, Line, ModelStats, Row, Stats, Wrong};
 use crate::model::{
     At, Event, EventKind, Input, Level, Meaning, Part, Scope, Source, Status, Text, Usage,
@@ -127,7 +127,7 @@ impl Translator {
             Line::Init(init) => self.init(&init, &mut tell),
             Line::Message(message) => self.message(&message, text, &mut tell),
             Line::ToolUse(call) => self.tool_use(&call, &mut tell),
-            Line::ToolResult(result) => self.tool_result(&result, &mut tell),
+            Line::ToolResult(result) => self.tool_result(&result, text, &mut tell),
             Line::Error(error) => self.error(&error, &mut tell),
             Line::Result(result) => self.result(&result, text, &mut tell),
             Line::Unknown(kind) => {
@@ -163,14 +163,15 @@ impl Translator {
         tell: &mut impl FnMut(EventKind<'a>),
     ) {
         match string(message.role).as_deref() {
-            Some("user") => tell(EventKind::TurnStarted { prompt: words(message.content) }),
+            Some("user") => {
+                let prompt = self.text(message.content, "`content` of a message", tell);
+                tell(EventKind::TurnStarted { prompt: prompt.unwrap_or_else(|| Text::from("")) });
+            }
             Some("assistant") => {
                 self.model_speaks();
-                tell(EventKind::TextGrew {
-                    part: Part::Text,
-                    text: words(message.content),
-                    message_id: None,
-                });
+                let text = self.text(message.content, "`content` of a message", tell);
+                let text = text.unwrap_or_else(|| Text::from(""));
+                tell(EventKind::TextGrew { part: Part::Text, text, message_id: None });
             }
             role => {
                 // Nothing more is concluded from `delta`: what a role means that we do not know, it does not tell.
@@ -179,6 +180,31 @@ impl Translator {
                 let text = line.to_owned();
                 tell(EventKind::Unread { line: Some(self.lines), reason, text });
             }
+        }
+    }
+
+    /// The text of a value. What is no text, and no list of texts, is told as it was written.
+    fn text<'a>(
+        &self,
+        json: Json<'a>,
+        what: &str,
+        tell: &mut impl FnMut(EventKind<'a>),
+    ) -> Option<Text<'a>> {
+        let (text, is_whole) = said(json, "");
+        if let Some(raw) = json.filter(|_| !is_whole) {
+            let reason = format!("{what} is not a text");
+            let text = raw.get().to_owned();
+            tell(EventKind::Unread { line: Some(self.lines), reason, text });
+        }
+        text
+    }
+
+    /// The words of an `error`, which is an object with a message, or the message itself.
+    fn wrong<'a>(&self, json: Json<'a>, tell: &mut impl FnMut(EventKind<'a>)) -> Option<Text<'a>> {
+        let wrong = read(json).filter(|wrong: &Wrong<'a>| wrong.read);
+        match wrong.and_then(|wrong| wrong.message) {
+            Some(message) => self.text(Some(message), "the message of an error", tell),
+            None => self.text(json, "an error", tell),
         }
     }
 
@@ -209,35 +235,48 @@ impl Translator {
     fn tool_result<'a>(
         &mut self,
         result: &wire::ToolResult<'a>,
+        line: &str,
         tell: &mut impl FnMut(EventKind<'a>),
     ) {
         self.told.awaits_model = true;
         let call = self.open.remove(string(result.tool_id).unwrap_or_default().as_ref());
-        let output = result.output.and_then(Text::from_raw);
+        let output = self.text(result.output, "`output` of a tool", tell);
+        let error = self.wrong(result.error, tell);
         let begun = call.as_ref().and_then(|call| call.meaning.as_ref());
         let status = match string(result.status).as_deref() {
+            Some("success") => Status::Success,
+            Some("cancelled" | "canceled") => Status::Cancelled,
             Some("error") => Status::Error,
-            Some("cancelled") => Status::Cancelled,
-            _ => Status::Success,
+            // What is not known to have gone well has not: nothing is told to be done that may not be.
+            status => {
+                if result.error.is_none() {
+                    let status = status.unwrap_or("none");
+                    let reason =
+                        format!("a tool ended with a status that is not known: `{status}`");
+                    let text = line.to_owned();
+                    tell(EventKind::Unread { line: Some(self.lines), reason, text });
+                }
+                Status::Error
+            }
         };
         let mut meaning = meaning::streamed(begun, output.as_ref());
         if status != Status::Success {
             meaning = meaning.map(meaning::undone);
         }
-        let wrong = read(result.error).filter(|wrong: &Wrong<'a>| wrong.read);
         tell(EventKind::ToolEnded {
             id: words(result.tool_id),
             name: call.map(|call| Text::from(call.name)),
             status,
             changed: false,
             output,
-            error: wrong.and_then(|wrong| wrong.message).and_then(Text::from_raw),
+            error,
             meaning: meaning.map(Box::new),
         });
     }
 
     fn error<'a>(&mut self, error: &wire::Error<'a>, tell: &mut impl FnMut(EventKind<'a>)) {
-        let text = string(error.message).unwrap_or_default().into_owned();
+        let text = self.text(error.message, "the message of an error", tell);
+        let text = text.map(|text| text.to_str().into_owned()).unwrap_or_default();
         let level = match string(error.severity).as_deref() {
             Some("warning") => Level::Warning,
             _ => Level::Error,
@@ -257,7 +296,7 @@ impl Translator {
         let wrong = read(result.error).filter(|wrong: &Wrong<'a>| wrong.read);
         self.told.result = Some(Ended {
             success: string(result.status).as_deref() == Some("success"),
-            message: wrong.as_ref().and_then(|w| string(w.message)).map(Cow::into_owned),
+            message: self.wrong(result.error, tell).map(|text| text.to_str().into_owned()),
             kind: wrong.as_ref().and_then(|w| string(w.kind)).map(Cow::into_owned),
             line: line.to_owned(),
         });

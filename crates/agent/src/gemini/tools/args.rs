@@ -5,7 +5,7 @@
 //! outside Gemini.
 
 use crate::gemini::loose::Entries;
-use crate::model::{Arg, Input};
+use crate::model::{Arg, Input, Text};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -56,18 +56,19 @@ impl<'a> Args<'a> {
         Some(self.given.remove(at).1)
     }
 
-    fn number(&mut self, names: &[&str]) -> Option<i64> {
-        self.take(names)?.get().parse().ok()
+    /// Looks at an argument. It is taken only once it is known that something can be made of it.
+    fn given(&self, name: &str) -> Option<&'a RawValue> {
+        self.given.iter().find(|(given, _)| given == name).map(|(_, value)| *value)
     }
 
-    fn string(&mut self, names: &[&str]) -> Option<String> {
-        serde_json::from_str(self.take(names)?.get()).ok()
+    fn push(&mut self, name: &'static str, value: &'a RawValue) {
+        self.mapped.push((name.into(), Arg::Raw(Cow::Borrowed(value))));
     }
 
     fn rename(&mut self, renames: Renames) {
         for (claude, gemini) in renames {
             if let Some(value) = self.take(gemini) {
-                self.mapped.push(((*claude).into(), Arg::Raw(Cow::Borrowed(value))));
+                self.push(claude, value);
             }
         }
     }
@@ -99,7 +100,7 @@ pub(super) fn input<'a>(mapping: &Mapping, args: Option<&'a RawValue>) -> Input<
         Mapping::Agent(agent, prompt) => {
             args.make("description", *agent);
             if let Some(prompt) = args.take(&[prompt]) {
-                args.mapped.push(("prompt".into(), Arg::Raw(Cow::Borrowed(prompt))));
+                args.push("prompt", prompt);
             }
             args.make("subagent_type", *agent);
         }
@@ -110,13 +111,18 @@ pub(super) fn input<'a>(mapping: &Mapping, args: Option<&'a RawValue>) -> Input<
 /// `Read`: lines from … to … become an offset and a limit. Before 0.30 they were that already, counted from zero.
 pub(super) fn read(args: &mut Args<'_>) {
     args.rename(&[("file_path", &["file_path", "absolute_path", "path"])]);
-    let start = args.number(&["start_line"]);
-    let end = args.number(&["end_line"]);
-    if let Some(start) = start {
+    let number = |json: Option<&RawValue>| json.map(|raw| raw.get().parse::<i64>().ok());
+    let start = number(args.given("start_line"));
+    let end = number(args.given("end_line"));
+    if let Some(Some(start)) = start {
+        args.take(&["start_line"]);
         args.make("offset", start);
     }
-    if let Some(end) = end {
-        args.make("limit", end.saturating_sub(start.unwrap_or(1)).saturating_add(1).max(0));
+    // Without the first line, the last one does not say how many there are.
+    if let (None | Some(Some(_)), Some(Some(end))) = (start, end) {
+        args.take(&["end_line"]);
+        let start = start.flatten().unwrap_or(1);
+        args.make("limit", end.saturating_sub(start).saturating_add(1).max(0));
     }
     args.rename(&[("offset", &["offset"]), ("limit", &["limit"])]);
 }
@@ -138,38 +144,48 @@ pub(super) fn grep(args: &mut Args<'_>) {
         ("-A", &["after"]),
         ("head_limit", &["total_max_matches"]),
     ]);
-    if let Some(names_only) = args.take(&["names_only"]) {
+    let is_flag =
+        |json: Option<&RawValue>| json.is_some_and(|json| matches!(json.get(), "true" | "false"));
+    if is_flag(args.given("names_only"))
+        && let Some(names_only) = args.take(&["names_only"])
+    {
         let names_only = names_only.get() == "true";
         args.make("output_mode", if names_only { "files_with_matches" } else { "content" });
     }
-    if let Some(sensitive) = args.take(&["case_sensitive"]) {
+    if is_flag(args.given("case_sensitive"))
+        && let Some(sensitive) = args.take(&["case_sensitive"])
+    {
         args.make("-i", sensitive.get() == "false");
     }
 }
 
 /// `WebFetch` wants the address by itself; Gemini has it inside the prompt.
 pub(super) fn fetch(args: &mut Args<'_>) {
-    let prompt = args.string(&["prompt"]);
+    let prompt = args.take(&["prompt"]);
     args.rename(&[("url", &["url"])]);
     let named = args.mapped.iter().any(|(name, _)| name == "url");
-    if let Some(url) = prompt.as_deref().and_then(first_url).filter(|_| !named) {
+    let text = prompt.and_then(Text::from_raw);
+    if let Some(url) = text.as_ref().and_then(|text| first_url(&text.to_str())).filter(|_| !named) {
         args.make("url", url);
     }
     if let Some(prompt) = prompt {
-        args.make("prompt", prompt);
+        args.push("prompt", prompt);
     }
 }
 
-fn first_url(prompt: &str) -> Option<&str> {
+fn first_url(prompt: &str) -> Option<String> {
     let words = prompt.split(|c: char| c.is_whitespace() || "\"'<>()`,".contains(c));
     let mut urls = words.filter(|word| word.starts_with("http://") || word.starts_with("https://"));
-    urls.next().map(|url| url.trim_end_matches(['.', ';', ':', '!', '?']))
+    urls.next().map(|url| url.trim_end_matches(['.', ';', ':', '!', '?']).to_owned())
 }
 
 /// `TodoWrite` knows three states and wants two wordings; Gemini knows five and has one.
 pub(super) fn todos(args: &mut Args<'_>) {
     let Some(raw) = args.take(&["todos"]) else { return };
-    let todos: Vec<Value> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let todos = serde_json::from_str::<Vec<Value>>(raw.get()).ok();
+    let Some(todos) = todos.filter(|todos| todos.iter().all(Value::is_object)) else {
+        return args.push("todos", raw);
+    };
     let todo = |todo: &Value| {
         let text =
             todo.get("description").or_else(|| todo.get("content")).cloned().unwrap_or_default();
@@ -185,7 +201,9 @@ pub(super) fn todos(args: &mut Args<'_>) {
 
 /// `Task` wants a description too: the agent's name says as much as there is.
 pub(super) fn task(args: &mut Args<'_>) {
-    if let Some(agent) = args.string(&["agent_name"]) {
+    let name = args.given("agent_name");
+    if let Some(agent) = name.and_then(|name| serde_json::from_str::<String>(name.get()).ok()) {
+        args.take(&["agent_name"]);
         args.make("description", agent.clone());
         args.rename(&[("prompt", &["prompt"])]);
         args.make("subagent_type", agent);

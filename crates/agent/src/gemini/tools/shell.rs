@@ -44,12 +44,18 @@ pub fn read(text: &str) -> Option<Shell> {
     let mut exit_code = None;
     let mut stopped = false;
     let mut seen = false;
+    let mut error = None;
     for label in AFTER.into_iter().rev().filter(|label| *label != ERROR || !head.is_empty()) {
         let line = lines.last().filter(|_| lines.len() > 1);
         let Some(value) = line.and_then(|line| line.strip_prefix(label)) else { continue };
         match label {
-            "Exit Code: " => exit_code = value.trim().parse().ok(),
-            "Signal: " => stopped = value.trim() != "(none)",
+            "Exit Code: " => {
+                exit_code = value.trim().parse().ok();
+                // 0 is left out; what is named and is no number is none.
+                stopped |= exit_code.is_none();
+            }
+            "Signal: " => stopped |= value.trim() != "(none)",
+            ERROR => error = Some(value).filter(|value| value.trim() != "(none)"),
             _ => {}
         }
         seen = true;
@@ -57,6 +63,11 @@ pub fn read(text: &str) -> Option<Shell> {
     }
     let output = lines.join("\n");
     let output = if output == "(empty)" { String::new() } else { output };
+    let output = match error {
+        Some(error) if output.is_empty() => error.to_owned(),
+        Some(error) => format!("{output}\n{error}"),
+        None => output,
+    };
     Some(Shell { output, exit_code: exit_code.or((seen && !stopped).then_some(0)) })
 }
 
@@ -111,6 +122,15 @@ mod tests {
         let shell = read(text).unwrap();
         assert_eq!((shell.output.as_str(), shell.exit_code), ("", Some(3)));
         assert_eq!(shown(text), "exit code 3");
+    }
+
+    #[test]
+    fn a_command_that_could_not_be_run_has_no_exit_code_and_says_why() {
+        let text = "Command: ls\nDirectory: (root)\nOutput: (empty)\nError: spawn ENOENT\n\
+            Exit Code: (none)\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: (none)";
+        let shell = read(text).unwrap();
+        assert_eq!((shell.output.as_str(), shell.exit_code), ("spawn ENOENT", None));
+        assert_eq!(shown(text), "spawn ENOENT");
     }
 
     #[test]

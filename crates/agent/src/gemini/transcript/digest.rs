@@ -7,6 +7,8 @@ use super::history::Item;
 use super::replay::Replay;
 use super::seen::hash;
 use super::short::{MARK, Short, Spare};
+use super::spent;
+pub use super::spent::{QUARTER_HOUR_MS, Spent};
 use super::translate::{string, time, usage};
 use super::whole::{Format, text};
 use super::wire::{Call, FunctionCall, Glance, Json, Row, Thought};
@@ -18,9 +20,6 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
 
-/// Tokens are added up by quarters of an hour, so that days can be told apart in every time zone.
-pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1000;
-
 /// How long a title may be, in characters.
 const TITLE_LENGTH: usize = 200;
 /// How much of a text is looked at for a title, in bytes.
@@ -28,7 +27,7 @@ const OPENING_LENGTH: usize = 16 * TITLE_LENGTH;
 
 /// The sums of one session file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "three ways in which a session can be empty")]
+#[expect(clippy::struct_excessive_bools, reason = "the ways in which a session can be empty")]
 pub struct Digest {
     /// How it is written.
     pub format: Format,
@@ -54,6 +53,8 @@ pub struct Digest {
     pub overwritten: bool,
     /// True where a person had said something that was taken back before an answer came: a prompt that failed.
     pub taken_back: bool,
+    /// True where something is said in it that this version cannot read: a type or a content that it does not know.
+    pub unread: bool,
     /// The model of the newest answer.
     pub model: Option<String>,
     /// What the newest answer left in the model's context, in tokens.
@@ -64,19 +65,6 @@ pub struct Digest {
     pub tools: BTreeMap<String, Calls>,
     /// What was skipped, and why.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-/// What was spent on one model within a quarter of an hour.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Spent {
-    /// The quarter of an hour, counted from 1970.
-    pub quarter: i64,
-    /// The model.
-    pub model: String,
-    /// The answers.
-    pub answers: u64,
-    /// Their tokens.
-    pub usage: Usage,
 }
 
 /// The calls of one tool.
@@ -94,6 +82,25 @@ impl Digest {
     /// What it is about: the summary, or the first words.
     pub fn title(&self) -> Option<&str> {
         self.summary.as_deref().or(self.first_words.as_deref())
+    }
+
+    /// True where nobody has ever said anything that can be seen.
+    pub fn is_empty(&self) -> bool {
+        !self.substance && !self.overwritten && !self.taken_back && !self.unread
+    }
+
+    /// True for what a start of the CLI leaves when nobody says anything. Only what was understood to its last record is
+    /// one: it is moved out of the way, and what cannot be read may be somebody's conversation.
+    pub fn is_stub(&self) -> bool {
+        self.format == Format::Jsonl
+            && self.session_id.is_some()
+            && self.diagnostics.is_empty()
+            && self.is_empty()
+    }
+
+    /// Takes over what was spent on answers that only another file of the same session has.
+    pub(super) fn join_spent(&mut self, other: &Self) {
+        spent::join(&mut self.spent, &other.spent);
     }
 
     /// All that was spent.
@@ -127,8 +134,8 @@ pub(super) fn digest_with(text: &str, spare: &mut Spare) -> Digest {
 /// The same, with every text read: what [`digest`] must agree with.
 pub(super) fn digest_whole(text: &str) -> Digest {
     let mut replay = Replay::default();
-    let format = replay.skim(text, &mut |row, _| Brief::new(row));
-    sum(&replay, format)
+    replay.read(text, &mut |row, _| Brief::new(row));
+    sum(&replay, Format::of(text))
 }
 
 /// Takes the sums of a session file of the new format while reading it, holding one line at a time.
@@ -178,9 +185,11 @@ pub fn digest_document(mut reader: impl BufRead) -> Digest {
 
 /// What the sums need of one message.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a record, each by itself")]
 struct Brief {
     role: Role,
     is_substance: bool,
+    is_unread: bool,
     /// True where nothing is said in it, responses to calls apart.
     is_silent: bool,
     /// True where it has thoughts that say something, false where they do not, none where it has none.
@@ -189,6 +198,10 @@ struct Brief {
     model: Option<String>,
     usage: Option<Usage>,
     at: Option<i64>,
+    /// True where the model is named in it, or was in an earlier record of it: the CLI names none in what it writes again.
+    is_first_hand: bool,
+    /// True where there was an earlier record of it.
+    is_known: bool,
     /// The calls in `toolCalls`.
     listed: Vec<Called>,
     /// The calls in the content, which a checkpoint leaves where it drops the others.
@@ -244,11 +257,14 @@ impl Brief {
         Self {
             role: entry.role(),
             is_substance: entry.is_substance(words.is_some()),
+            is_unread: entry.is_unread(),
             is_silent: entry.content.is_silent(),
             thinks: thinks(&row.thoughts.items),
             model: string(row.model).map(std::borrow::Cow::into_owned),
             usage: row.tokens.as_ref().filter(|tokens| tokens.read).map(usage),
             at: time(row.timestamp),
+            is_first_hand: row.model.is_some(),
+            is_known: false,
             listed: listed(entry),
             in_parts: in_parts(entry),
             words: words.map(opening),
@@ -324,6 +340,8 @@ impl Item for Brief {
         if self.role != earlier.role {
             return;
         }
+        self.is_known = true;
+        self.is_first_hand |= earlier.is_first_hand;
         self.usage = self.usage.or(earlier.usage);
         self.thinks = self.thinks.or(earlier.thinks);
         if self.model.is_none() {
@@ -342,9 +360,27 @@ impl Item for Brief {
         self.in_parts.extend(named);
     }
 
-    /// The sums are over all that was ever written, so it does not matter which message continues which.
-    fn continues(&self, _: &Self) -> bool {
-        false
+    fn renew(&mut self, earlier: &Self) {
+        self.carry(earlier);
+        // A copy has the time at which it was made.
+        self.at = earlier.at.or(self.at);
+    }
+
+    /// The sums are over all that was ever written, so it matters only for what would be counted twice: an answer that is
+    /// written again with its tokens. One that was written first-hand, and stands, is none.
+    fn continues(&self, earlier: &Self) -> bool {
+        let may_copy = !self.is_first_hand || !self.is_known;
+        let same_calls = match self.calls().next() {
+            None => earlier.calls().next().is_none(),
+            Some(_) => self.calls().any(|mine| earlier.calls().any(|call| call.id == mine.id)),
+        };
+        may_copy
+            && self.role == Role::Assistant
+            && earlier.role == Role::Assistant
+            && self.usage.is_some()
+            && self.usage == earlier.usage
+            && (self.model.is_none() || self.model == earlier.model)
+            && same_calls
     }
 }
 
@@ -374,11 +410,12 @@ fn sum(replay: &Replay<Brief>, format: Format) -> Digest {
         substance,
         overwritten: !substance && all().any(|brief| brief.role == Role::Assistant),
         taken_back: !substance && all().any(|brief| brief.words.is_some()),
+        unread: all().any(|brief| brief.is_unread),
         model: newest
             .and_then(|brief| brief.model.clone())
             .or_else(|| all().rev().find_map(|brief| brief.model.clone())),
         context: newest.and_then(|brief| brief.usage).map(|usage| usage.total_tokens),
-        spent: spent(all()),
+        spent: spent(ever.iter().copied()),
         tools: tool_calls(all()),
         diagnostics: replay.diagnostics.clone(),
     }
@@ -402,18 +439,16 @@ fn standing_messages(replay: &Replay<Brief>) -> u64 {
     briefs().filter(|brief| !folded(brief)).count() as u64
 }
 
-fn spent<'b>(briefs: impl Iterator<Item = &'b Brief>) -> Vec<Spent> {
-    let mut sums: BTreeMap<(i64, String), (u64, Usage)> = BTreeMap::new();
-    for brief in briefs.filter(|brief| brief.role == Role::Assistant) {
+fn spent<'b>(ever: impl Iterator<Item = (&'b str, &'b Brief)>) -> Vec<Spent> {
+    let mut sums: BTreeMap<(i64, &str), Spent> = BTreeMap::new();
+    for (id, brief) in ever.filter(|(_, brief)| brief.role == Role::Assistant) {
         let Some(usage) = brief.usage else { continue };
         let quarter = brief.at.unwrap_or(0).div_euclid(QUARTER_HOUR_MS);
-        let (answers, sum) =
-            sums.entry((quarter, brief.model.clone().unwrap_or_default())).or_default();
-        *answers += 1;
-        *sum += usage;
+        let model = brief.model.as_deref().unwrap_or_default();
+        let sum = sums.entry((quarter, model)).or_insert_with(|| Spent::new(quarter, model));
+        sum.add(id, usage);
     }
-    let spent = |((quarter, model), (answers, usage))| Spent { quarter, model, answers, usage };
-    sums.into_iter().map(spent).collect()
+    sums.into_values().collect()
 }
 
 fn tool_calls<'b>(briefs: impl Iterator<Item = &'b Brief>) -> BTreeMap<String, Calls> {

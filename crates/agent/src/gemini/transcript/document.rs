@@ -2,7 +2,7 @@
 
 use super::text;
 use super::wire::{Call, Row};
-use crate::gemini::loose::Key;
+use crate::gemini::loose::{Key, wrong_is_default};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -125,9 +125,16 @@ impl<'de, M: Deserialize<'de>, H> Visitor<'de> for Messages<'_, M, H> {
         Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
+    /// By whatever key: they are messages all the same.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((IgnoredAny, message)) = map.next_entry()? {
+            (self.0)(Field::Message(message));
+        }
         Ok(())
     }
+
+    // What is no message at all is read over, so that what stands after it is read.
+    wrong_is_default!(());
 }
 
 /// Puts one of the document's other keys into a record, as if it had come on a line of its own.

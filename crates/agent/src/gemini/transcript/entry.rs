@@ -3,6 +3,7 @@
 use super::history::Item;
 use super::translate::string;
 use super::wire::{Call, Called, FunctionCall, FunctionResponse, Json, Part, Row};
+use crate::gemini::loose::Mend;
 use crate::model::{Role, Text};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -51,6 +52,12 @@ pub(super) enum Piece<'a> {
     Part(Box<Part<'a>>),
 }
 
+impl Default for Piece<'_> {
+    fn default() -> Self {
+        Self::Part(Box::default())
+    }
+}
+
 impl<'a> Content<'a> {
     pub(super) fn read(json: Json<'a>) -> Self {
         let Some(raw) = json else { return Self::None };
@@ -58,7 +65,7 @@ impl<'a> Content<'a> {
             return Self::Text(text);
         }
         let raws: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_else(|_| vec![raw]);
-        Self::Parts(raws.into_iter().filter_map(Piece::read).collect())
+        Self::Parts(raws.into_iter().map(Piece::read).collect())
     }
 
     /// The function responses in it.
@@ -107,13 +114,27 @@ impl<'a> Content<'a> {
     }
 }
 
-impl<'a> Piece<'a> {
-    fn read(raw: &'a RawValue) -> Option<Self> {
-        if let Some(text) = Text::from_raw(raw) {
-            return Some(Self::Text(text));
+/// What a value says: a text, a part with a text, or a list of these, joined by `between`. None where it says nothing; with false
+/// where there is something in it besides, which this does not tell.
+pub(in crate::gemini) fn said<'a>(json: Json<'a>, between: &str) -> (Option<Text<'a>>, bool) {
+    match Content::read(json) {
+        Content::None => (None, true),
+        Content::Text(text) => (Some(text), true),
+        Content::Parts(pieces) => {
+            let words: Vec<Cow<'_, str>> = pieces.iter().filter_map(Piece::words).collect();
+            let text = (!words.is_empty()).then(|| Text::from(words.join(between)));
+            (text, words.len() == pieces.len())
         }
-        let part: Part<'a> = serde_json::from_str(raw.get()).ok()?;
-        part.read.then(|| Self::Part(Box::new(part)))
+    }
+}
+
+impl<'a> Piece<'a> {
+    /// What is neither a text nor an object is a part that says nothing, and knows that it was not read.
+    pub(super) fn read(raw: &'a RawValue) -> Self {
+        match Text::from_raw(raw) {
+            Some(text) => Self::Text(text),
+            None => Self::Part(Box::new(Part::mend(raw))),
+        }
     }
 
     fn words(&self) -> Option<Cow<'_, str>> {
@@ -129,6 +150,16 @@ impl<'a> Piece<'a> {
 }
 
 impl Part<'_> {
+    /// True where nothing that is known stands in it.
+    fn is_unread(&self) -> bool {
+        let says = [self.text, self.executable_code, self.code_execution_result];
+        let blobs = [&self.inline_data, &self.file_data];
+        says.into_iter().flatten().next().is_none()
+            && blobs.into_iter().flatten().next().is_none()
+            && self.function_call.is_none()
+            && self.function_response.is_none()
+    }
+
     pub(super) fn is_thought(&self) -> bool {
         self.thought.is_some_and(|raw| raw.get() == "true")
     }
@@ -152,11 +183,26 @@ impl<'a, C: Called<'a>> Entry<'a, C> {
     }
 
     pub(super) fn role(&self) -> Role {
-        match self.row.kind.and_then(Text::from_raw).as_ref().map(Text::to_str).as_deref() {
-            Some("user") => Role::User,
-            Some("gemini" | "model" | "assistant") => Role::Assistant,
-            _ => Role::System,
-        }
+        self.known_role().unwrap_or(Role::System)
+    }
+
+    /// Who speaks; none where the type is not known.
+    fn known_role(&self) -> Option<Role> {
+        Some(match string(self.row.kind)?.as_ref() {
+            "user" => Role::User,
+            "gemini" | "model" | "assistant" => Role::Assistant,
+            "info" | "warning" | "error" => Role::System,
+            _ => return None,
+        })
+    }
+
+    /// True where it may say something that cannot be read: by somebody who is not known, or in a way that is not.
+    pub(super) fn is_unread(&self) -> bool {
+        let is_empty = |raw: &RawValue| matches!(raw.get(), "\"\"" | "[]" | "{}");
+        let has_content = self.row.content.is_some_and(|raw| !is_empty(raw));
+        let says = has_content || self.call_ids().next().is_some();
+        let is_known = self.known_role().is_some();
+        says && (!is_known || self.content.parts().any(Part::is_unread))
     }
 
     /// What a person wrote in it: none where the CLI wrote it in the person's name, or where only tools answer.
@@ -256,7 +302,7 @@ pub(super) fn begins_with_context(text: &str) -> bool {
 }
 
 /// The text without the context that the CLI put in front of it, trimmed.
-fn without_context(text: &str) -> &str {
+pub(in crate::gemini) fn without_context(text: &str) -> &str {
     let mut rest = text.trim();
     while let Some(after) = TAGS.iter().find_map(|tag| after_tag(rest, tag)) {
         rest = after.trim_start();

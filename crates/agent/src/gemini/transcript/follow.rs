@@ -3,6 +3,7 @@
 //! [`Follow`] looks at one file whenever it is told to. [`Watch`] tells it when the file system says so, and every two
 //! seconds in case the file system does not.
 
+use super::Diagnostic;
 use super::document::unmarked;
 use super::seen::{Fetch, fingerprint};
 use super::tail::{Session, Tail, event};
@@ -293,6 +294,8 @@ struct Document {
     session: Session,
     epoch: u64,
     warned: bool,
+    /// What was skipped when the file was last read.
+    noted: Vec<Diagnostic>,
 }
 
 impl Document {
@@ -320,7 +323,19 @@ impl Document {
         let transcript = Transcript::read(&text);
         self.session.tell(transcript.meta(), events);
         self.compare(transcript.messages(), events);
+        self.note(transcript.diagnostics(), &text, events);
         Ok(true)
+    }
+
+    /// Tells what was skipped, unless that was told when the file was last read.
+    fn note(&mut self, noted: &[Diagnostic], text: &str, events: &mut Vec<Event<'static>>) {
+        for diagnostic in noted.iter().filter(|diagnostic| !self.noted.contains(diagnostic)) {
+            let line = diagnostic.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+            let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
+            let reason = diagnostic.what.clone();
+            events.push(event(EventKind::Unread { line: diagnostic.line, reason, text }));
+        }
+        self.noted = noted.to_vec();
     }
 
     fn compare<'a>(
@@ -382,12 +397,7 @@ pub fn events(bytes: &[u8]) -> Vec<Event<'static>> {
             let mut document = Document::default();
             document.session.tell(transcript.meta(), &mut events);
             document.compare(transcript.messages(), &mut events);
-            for diagnostic in transcript.diagnostics() {
-                let line = diagnostic.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
-                let text = whole.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
-                let reason = diagnostic.what.clone();
-                events.push(event(EventKind::Unread { line: diagnostic.line, reason, text }));
-            }
+            document.note(transcript.diagnostics(), &whole, &mut events);
         }
     }
     events

@@ -13,6 +13,11 @@ pub(super) trait Item {
     /// calls, thoughts and tokens that were already on disk.
     fn carry(&mut self, earlier: &Self);
 
+    /// The same for an earlier message under another id, which this one is a copy of.
+    fn renew(&mut self, earlier: &Self) {
+        self.carry(earlier);
+    }
+
     /// True where this is the earlier message under a new id: when a turn is stopped, newer versions append a copy of
     /// every message under a new id and without its calls, thoughts and tokens, and then drop the first-hand ones.
     fn continues(&self, earlier: &Self) -> bool;
@@ -91,7 +96,7 @@ impl<T: Item> History<T> {
                 item.carry(earlier);
             }
             if let Some(at) = earlier.copied_by(&item, place..own.unwrap_or(usize::MAX), &dropped) {
-                item.carry(&earlier.list[at].1);
+                item.renew(&earlier.list[at].1);
                 dropped[at] = false;
                 place = at + 1;
             }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// What the file begins with. The number rises when a digest has other fields, or says something else than before about
 /// the same file.
-const HEAD: &[u8] = b"pollux sessions 6\n";
+const HEAD: &[u8] = b"pollux sessions 8\n";
 
 /// What is known of the files, in the order of their paths as text.
 #[derive(Debug, Default, Deserialize)]

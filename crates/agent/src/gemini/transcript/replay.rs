@@ -72,8 +72,13 @@ pub(super) struct Replay<T> {
     /// In which order the ids first came.
     pub(super) first_seen: HashMap<Id, usize>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// How many more there were than are kept.
+    unnoted: u64,
     unnamed: usize,
 }
+
+/// How many diagnostics are kept: a file in which every line is odd is odd in the same way.
+const NOTED: usize = 20;
 
 impl<T> Default for Replay<T> {
     fn default() -> Self {
@@ -83,6 +88,7 @@ impl<T> Default for Replay<T> {
             lost: HashMap::new(),
             first_seen: HashMap::with_capacity(USUAL),
             diagnostics: Vec::new(),
+            unnoted: 0,
             unnamed: 0,
         }
     }
@@ -167,7 +173,23 @@ impl<T: Item> Replay<T> {
     /// A document that could not be read to its end.
     pub(super) fn cut(&mut self, error: &serde_json::Error) {
         let line = u64::try_from(error.line()).unwrap_or(0);
-        self.diagnostics.push(Diagnostic::at(line, format!("the rest was skipped: {error}")));
+        self.note(Diagnostic::at(line, format!("the rest was skipped: {error}")));
+    }
+
+    fn note(&mut self, diagnostic: Diagnostic) {
+        if self.unnoted == 0 && self.diagnostics.len() < NOTED {
+            return self.diagnostics.push(diagnostic);
+        }
+        self.unnoted += 1;
+        self.diagnostics.truncate(NOTED);
+        let more = format!("{} more things were skipped or read in part", self.unnoted);
+        self.diagnostics.push(Diagnostic::whole(more));
+    }
+
+    /// What was noted since this was last asked.
+    pub(super) fn take_noted(&mut self) -> Vec<Diagnostic> {
+        self.unnoted = 0;
+        std::mem::take(&mut self.diagnostics)
     }
 
     /// Applies one message of a document.
@@ -205,7 +227,7 @@ impl<T: Item> Replay<T> {
 
     fn skip(&mut self, number: u64, what: String) -> Change {
         let diagnostic = Diagnostic::at(number, what);
-        self.diagnostics.push(diagnostic.clone());
+        self.note(diagnostic.clone());
         Change::Skipped(diagnostic)
     }
 
@@ -231,6 +253,9 @@ impl<T: Item> Replay<T> {
             Kind::Set => {
                 let set =
                     row.set.and_then(|raw| Row::<C>::parse(raw.get()).ok()).unwrap_or_default();
+                if !set.read {
+                    return self.skip(number, "skipped: `$set` is not an object".into());
+                }
                 self.meta.merge(&set);
                 match self.list(set.messages, number, keep) {
                     Some(mut list) => {
@@ -245,6 +270,10 @@ impl<T: Item> Replay<T> {
             }
             Kind::Header => {
                 self.meta.merge(&row);
+                if row.kind.is_some() || row.content.is_some() {
+                    let what = "read in part: a record of the session that is also a message";
+                    self.note(Diagnostic::at(number, what));
+                }
                 match self.list(row.messages, number, keep) {
                     Some(list) => {
                         for (id, item) in list {
@@ -324,8 +353,7 @@ impl<T: Item> Replay<T> {
         keep: &mut impl Keep<'a, C, T>,
     ) -> Option<(Id, T)> {
         for fault in row.faults() {
-            self.diagnostics
-                .push(Diagnostic::at(number, format!("a message was read in part: {fault}")));
+            self.note(Diagnostic::at(number, format!("a message was read in part: {fault}")));
         }
         if !row.read {
             return None;

@@ -9,7 +9,7 @@ use super::digest::digest;
 use super::entry::begins_with_context;
 use super::rescue::{copy_to, make_private, put};
 use super::scan::short_id;
-use super::whole::{Format, Transcript, text};
+use super::whole::{Transcript, text};
 use crate::gemini::cli::{Cli, Version};
 use crate::model::{Block, Failure, Message, Phase, Role};
 use jiff::Timestamp;
@@ -91,7 +91,7 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Removes the copies in which nothing is said that is not in this one: a file of the old format is another one after each
+    /// Removes the copies in which nothing is that is not in this one: a file of the old format is another one after each
     /// turn, and would leave a copy each time that it is gone on with, forever. What cannot be removed stays.
     fn make_room(&self) {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -101,10 +101,11 @@ impl Guard {
             *path != self.copy
                 && number.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
         };
+        let Ok(bytes) = fs::read(&self.copy) else { return };
+        let whole = everything(&bytes);
         let copies = fs::read_dir(&self.aside).into_iter().flatten().flatten();
         for copy in copies.map(|entry| entry.path()).filter(is_older) {
-            let said = fs::read(&copy).map(|bytes| messages(&bytes));
-            if said.is_ok_and(|said| missing(&said, &self.before).is_none()) {
+            if fs::read(&copy).is_ok_and(|bytes| is_within(&bytes, &whole)) {
                 drop(fs::remove_file(&copy));
             }
         }
@@ -183,14 +184,46 @@ impl Guard {
     }
 }
 
+/// True where a copy was read whole, and all that is in it is among these.
+fn is_within(copy: &[u8], among: &[String]) -> bool {
+    let text = text(copy);
+    let transcript = Transcript::read(&text);
+    transcript.diagnostics().is_empty() && missing(&everything(copy), among).is_none()
+}
+
+/// The messages of a file with all that a reader sees of them: what tools gave back, thoughts and tokens too.
+fn everything(bytes: &[u8]) -> Vec<String> {
+    let text = text(bytes);
+    let transcript = Transcript::read(&text);
+    let spoken = |message: &Message<'_>| !message.meta && !is_empty(message);
+    let whole = |message: Message<'_>| {
+        let look = (&message.role, &message.content, &message.model, message.usage);
+        serde_json::to_string(&look).unwrap_or_default()
+    };
+    transcript.messages().filter(spoken).map(whole).collect()
+}
+
 /// The first of these messages that is not among the others, in its order.
 fn missing(messages: &[String], among: &[String]) -> Option<usize> {
     let mut rest = among.iter();
     messages.iter().position(|message| !rest.any(|other| other == message))
 }
 
+/// Moves the stubs beside a session's file out of the CLI's sight, beside the directory of the sessions: for a session that was
+/// just begun there is no place yet where copies are kept. What cannot be moved stays.
+pub(in crate::gemini) fn put_stubs_away(file: &Path) -> io::Result<()> {
+    let Some(project) = file.parent().and_then(Path::parent) else { return Ok(()) };
+    for stub in stubs_beside(file) {
+        let aside = project.join("stubs");
+        make_private(&aside)?;
+        copy_to(&stub, &aside)?;
+        fs::remove_file(&stub)?;
+    }
+    Ok(())
+}
+
 /// Files with the same short id as this one in which nobody says anything.
-pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
+fn stubs_beside(file: &Path) -> Vec<PathBuf> {
     let (Some(own), Some(chats)) = (short_id(file), file.parent()) else {
         return Vec::new();
     };
@@ -199,7 +232,8 @@ pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
     same.filter(|path| is_stub(path)).collect()
 }
 
-/// True for a file of the new format in which nobody says anything. The CLI itself does not go on with such a session.
+/// True for a session's file of the new format in which nobody says anything, and all of which was understood. The CLI itself
+/// does not go on with such a session.
 ///
 /// ```
 /// use pollux_agent::gemini::transcript::resume::is_stub;
@@ -209,9 +243,8 @@ pub(in crate::gemini) fn stubs_beside(file: &Path) -> Vec<PathBuf> {
 /// assert!(is_stub(&file));
 /// ```
 pub fn is_stub(path: &Path) -> bool {
-    let Ok(bytes) = fs::read(path) else { return false };
-    let digest = digest(&text(&bytes));
-    digest.format == Format::Jsonl && !digest.substance && !digest.overwritten && !digest.taken_back
+    let digest = || fs::read(path).map(|bytes| digest(&text(&bytes)));
+    short_id(path).is_some() && digest().is_ok_and(|digest| digest.is_stub())
 }
 
 /// True where nothing stands of what was said: since 0.61 the CLI takes back a first turn that is cancelled, with all that was

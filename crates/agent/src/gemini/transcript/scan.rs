@@ -31,8 +31,13 @@ impl File {
     }
 }
 
-/// The eight characters at the end of a session file's name.
+/// The eight characters at the end of a session file's name. One that the CLI has put away as unreadable is no longer a
+/// session's to it.
 pub(super) fn short_id(path: &Path) -> Option<&str> {
+    let is_live = path.extension().is_some_and(|end| end == "json" || end == "jsonl");
+    if !is_live {
+        return None;
+    }
     let stem = path.file_name()?.to_str()?.split('.').next()?;
     stem.starts_with("session-").then(|| stem.rsplit('-').next()).flatten()
 }

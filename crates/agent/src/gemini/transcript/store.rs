@@ -268,13 +268,15 @@ fn fill(file: &mut fs::File, size: u64, buffer: &mut Vec<u8>) -> io::Result<usiz
 /// A file and what is in it.
 type Digested = (File, Box<Digest>);
 
-/// Files of one session, by id; a subagent's never mix with its parent's. In the order of the first file of each, which
+/// Files of one session, by id; a subagent's never mix with its parent's, nor with another's that bears the same id. In the
+/// order of the first file of each, which
 /// is nearly that of time, so that they are sorted at once.
 fn groups(digested: Vec<Digested>) -> Vec<Vec<Digested>> {
-    let mut places: HashMap<(String, bool), usize> = HashMap::with_capacity(digested.len());
+    let mut places: HashMap<(String, Option<PathBuf>), usize> =
+        HashMap::with_capacity(digested.len());
     let mut groups: Vec<Vec<Digested>> = Vec::with_capacity(digested.len());
     for (file, digest) in digested {
-        let subagent = file.parent.is_some();
+        let subagent = file.parent.as_ref().map(|_| file.path.with_file_name(stem(&file.path)));
         let name = || file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let id = digest.session_id.clone().unwrap_or_else(name);
         let place = *places.entry((id, subagent)).or_insert(groups.len());
@@ -302,12 +304,15 @@ fn session(
             file.modified,
         )
     });
-    let (file, digest) = group.pop()?;
+    let (file, mut digest) = group.pop()?;
+    for (_, other) in &group {
+        digest.join_spent(other);
+    }
     let is_subagent = file.parent.is_some() || digest.kind.as_deref() == Some("subagent");
     let kind = match () {
         () if is_subagent => Kind::Subagent,
-        () if digest.substance || digest.overwritten || digest.taken_back => Kind::Main,
-        () => Kind::Stub,
+        () if digest.is_empty() => Kind::Stub,
+        () => Kind::Main,
     };
     Some(Session {
         id: digest.session_id.clone().unwrap_or_else(|| stem(&file.path)),
@@ -329,8 +334,7 @@ fn risk(kind: Kind, digest: &Digest, others: &[Digested]) -> Option<Risk> {
     if kind != Kind::Main {
         return None;
     }
-    let is_stub = |digest: &Digest| !digest.substance && !digest.overwritten && !digest.taken_back;
-    let stub = others.iter().find(|(file, digest)| is_stub(digest) && file.short_id().is_some());
+    let stub = others.iter().find(|(file, digest)| digest.is_stub() && file.short_id().is_some());
     match stub {
         _ if digest.overwritten => Some(Risk::Overwritten),
         Some((file, _)) if digest.format == Format::Jsonl => Some(Risk::Stub(file.path.clone())),

@@ -1,6 +1,7 @@
 //! The events of a log that grows: bytes in, events out, however they are split. Pure: what was read before is asked for
 //! again by its place, so that memory does not grow with the content.
 
+use super::Diagnostic;
 use super::links::Links;
 use super::replay::{Change, Meta, Replay};
 use super::seen::{Fetch, Place, Seen, fingerprint};
@@ -134,6 +135,10 @@ impl Tail {
             _ => fetch(range),
         };
         self.session.tell(&self.replay.meta, events);
+        let noted = self.replay.take_noted();
+        if !matches!(change, Change::Skipped(_)) && !self.anew {
+            events.extend(in_part(&noted, &text));
+        }
         match change {
             Change::Nothing => {}
             Change::Message(_) | Change::Messages(_) if self.anew => {}
@@ -145,7 +150,6 @@ impl Tail {
                 text: text.trim_end().to_owned(),
             })),
         }
-        self.replay.diagnostics.clear();
     }
 
     /// Messages that were told of are no longer part of the conversation.
@@ -224,6 +228,15 @@ impl Tail {
             Err(_) => {}
         }
     }
+}
+
+/// What was noted while a line was read: once, however much is odd about it.
+fn in_part(noted: &[Diagnostic], line: &str) -> Option<Event<'static>> {
+    let mut reasons: Vec<&str> = noted.iter().map(|diagnostic| diagnostic.what.as_str()).collect();
+    reasons.dedup();
+    let number = noted.first()?.line;
+    let (reason, text) = (reasons.join("; "), line.trim_end().to_owned());
+    Some(event(EventKind::Unread { line: number, reason, text }))
 }
 
 /// What was told of a session as a whole.

@@ -170,8 +170,11 @@ fn tool<'a>(
 fn result<'a>(id: Text<'a>, call: Option<&Call<'a>>, folded: &Folded<'_, 'a>) -> Option<Block<'a>> {
     let mut pieces = Vec::new();
     let mut failed = false;
-    for part in own_results(call) {
-        failed |= part_of_result(part, &mut pieces);
+    for piece in own_results(call) {
+        match piece {
+            Piece::Part(part) => failed |= part_of_result(part, &mut pieces),
+            Piece::Text(text) => pieces.push(Block::Text { text: text.clone() }),
+        }
     }
     let mut answered = !pieces.is_empty();
     if !answered && let Some(response) = folded_response(&id, folded) {
@@ -201,14 +204,16 @@ fn result<'a>(id: Text<'a>, call: Option<&Call<'a>>, folded: &Folded<'_, 'a>) ->
 }
 
 /// The parts of a call's result that are its own: of calls that ran side by side, each has the responses of all.
-fn own_results<'c, 'a>(call: Option<&'c Call<'a>>) -> impl Iterator<Item = &'c Part<'a>> {
+fn own_results<'c, 'a>(call: Option<&'c Call<'a>>) -> impl Iterator<Item = &'c Piece<'a>> {
     let id = call.and_then(|call| string(call.id));
-    let parts = call.map_or([].as_slice(), |call| &call.result.items);
-    let is_own = move |part: &Part<'a>| {
-        part.function_response.as_ref().is_none_or(|response| string(response.id) == id)
+    let pieces = call.and_then(|call| call.result.as_ref());
+    let pieces = pieces.map_or([].as_slice(), |result| &result.items);
+    let answers = move |piece: &Piece<'a>| match piece {
+        Piece::Part(part) => Some(string(part.function_response.as_ref()?.id) == id),
+        Piece::Text(_) => None,
     };
-    let any_own = parts.iter().any(|part| part.function_response.is_some() && is_own(part));
-    parts.iter().filter(move |part| !any_own || is_own(part))
+    let any_own = pieces.iter().any(|piece| answers(piece) == Some(true));
+    pieces.iter().filter(move |piece| !any_own || answers(piece) != Some(false))
 }
 
 /// How the CLI words a call that somebody stopped or turned down, for where its status is lost.

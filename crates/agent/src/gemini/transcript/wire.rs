@@ -3,9 +3,15 @@
 //! One type reads every kind of record, because the old format's document, the new format's lines and the content of a
 //! `$set` share their keys. Which kind it is, is asked afterwards, in the order in which the CLI's own loader asks.
 
-use crate::gemini::loose::{Count, Entries, List, loose_object};
+use super::entry::Piece;
+use super::translate::time;
+use crate::gemini::loose::{Count, Entries, List, Mend, items, loose_object};
 use crate::model::Text;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use std::fmt;
+use std::marker::PhantomData;
 
 /// A value that is looked at later, if at all. `null` is none.
 pub(super) type Json<'a> = Option<&'a RawValue>;
@@ -61,7 +67,7 @@ loose_object! {
         "id" => id: Json<'a>,
         "name" => name: Json<'a>,
         "args" => args: Json<'a>,
-        "result" => result: List<Part<'a>>,
+        "result" => result: Option<Results<'a>>,
         "status" => status: Json<'a>,
         "resultDisplay" => result_display: Json<'a>,
         "displayName" => display_name: Json<'a>,
@@ -79,7 +85,7 @@ loose_object! {
 }
 
 /// A call, read whole or in part.
-pub(super) trait Called<'a>: serde::Deserialize<'a> + Default + Clone {
+pub(super) trait Called<'a>: Deserialize<'a> + Mend<'a> + Default + Clone {
     fn id(&self) -> Json<'a>;
     fn faults(&self) -> Option<&'static str>;
 }
@@ -92,7 +98,9 @@ impl<'a> Called<'a> for Call<'a> {
     fn faults(&self) -> Option<&'static str> {
         match self {
             Self { read: false, .. } => Some("a tool call is not an object"),
-            Self { result: List { wrong: true, .. }, .. } => Some("a `result` is not a list"),
+            Self { result: Some(Results { read: false, .. }), .. } => {
+                Some("a `result` is not a list")
+            }
             _ => None,
         }
     }
@@ -150,6 +158,84 @@ loose_object! {
     }
 }
 
+/// `result` of a call: parts, or texts where parts could stand, or one of these alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Results<'a> {
+    pub(super) items: Vec<Piece<'a>>,
+    /// False where something else stands.
+    pub(super) read: bool,
+}
+
+impl<'a> Results<'a> {
+    fn of(items: Vec<Piece<'a>>) -> Self {
+        Self { items, read: true }
+    }
+}
+
+impl<'a> Mend<'a> for Results<'a> {
+    fn mend(raw: &'a RawValue) -> Self {
+        let raws = items(raw).or_else(|| Text::from_raw(raw).map(|_| vec![raw]));
+        raws.map_or_else(Self::default, |raws| {
+            Self::of(raws.into_iter().map(Piece::read).collect())
+        })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Results<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Given(PhantomData, Results::of))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Piece<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let first = |mut pieces: Vec<Self>| pieces.pop().unwrap_or_default();
+        deserializer.deserialize_any(Given(PhantomData, first))
+    }
+}
+
+/// Reads a text, a part, or a list of these, and makes something of them.
+struct Given<'a, T, F: FnOnce(Vec<Piece<'a>>) -> T>(PhantomData<&'a ()>, F);
+
+impl<'de: 'a, 'a, T: Default, F: FnOnce(Vec<Piece<'a>>) -> T> Visitor<'de> for Given<'a, T, F> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<T, A::Error> {
+        let mut pieces = Vec::new();
+        while let Some(piece) = seq.next_element()? {
+            pieces.push(piece);
+        }
+        Ok((self.1)(pieces))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        let part = Part::deserialize(MapAccessDeserializer::new(map))?;
+        Ok((self.1)(vec![Piece::Part(Box::new(part))]))
+    }
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<T, E> {
+        Ok((self.1)(vec![Piece::Text(Text::from(text))]))
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        Ok((self.1)(vec![Piece::Text(Text::from(text.to_owned()))]))
+    }
+    fn visit_bool<E: Error>(self, _: bool) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_i64<E: Error>(self, _: i64) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_u64<E: Error>(self, _: u64) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_f64<E: Error>(self, _: f64) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+}
+
 /// The kinds of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -168,7 +254,10 @@ pub(super) enum Kind {
 impl<'a, C: Called<'a>> Row<'a, C> {
     /// Reads one record. Fails only where it is not JSON.
     pub(super) fn parse(json: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(json)
+        serde_json::from_str(json).or_else(|error| match serde_json::from_str(json) {
+            Ok(raw) => Ok(Self::mend(raw)),
+            Err(_) => Err(error),
+        })
     }
 
     /// Which kind of record it is, asked in the order of the CLI's own loader. Looser than that: a message needs no id
@@ -200,7 +289,8 @@ impl<'a, C: Called<'a>> Row<'a, C> {
         };
         fault(self.read, "it is not an object");
         fault(string(self.id), "`id` is not a string");
-        fault(string(self.timestamp), "`timestamp` is not a string");
+        let is_time = string(self.timestamp) || time(self.timestamp).is_some();
+        fault(is_time, "`timestamp` is not a time");
         fault(string(self.kind), "`type` is not a string");
         fault(string(self.model), "`model` is not a string");
         fault(!self.thoughts.wrong, "`thoughts` is not a list");
