@@ -59,6 +59,7 @@ fn question(id: &'static str, text: &'static str) -> Event<'static> {
         text: text.into(),
         meaning: None,
         input: None,
+        request: None,
         options: vec![choice("yes", Does::AllowOnce), choice("no", Does::RejectOnce)],
     })))
 }

@@ -196,6 +196,7 @@ impl Translator {
             meaning: about(&details).map(Box::new),
             // What can be answered is only on the screen.
             input: None,
+            request: None,
             options: Vec::new(),
         };
         vec![EventKind::Asked(Box::new(question)).into()]
