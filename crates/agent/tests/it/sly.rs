@@ -3,6 +3,7 @@
 use pollux_agent::gemini::screen::{Dialog, Reading, read};
 use pollux_agent::model::{Effect, Meaning, Mode, QuestionKind, SessionStatus};
 use pollux_agent::terminal::{Screen, Size};
+use std::fmt::Write;
 
 const SIZE: Size = Size { columns: 80, rows: 30 };
 const WAITS: &str = "✋  Action Required (shop)";
@@ -15,7 +16,7 @@ fn reading(text: &str, title: &str) -> Reading {
 fn boxed(rows: &[&str]) -> String {
     let mut text = format!("╭{}╮\n", "─".repeat(76));
     for row in rows {
-        text.push_str(&format!("│ {row:<74} │\n"));
+        writeln!(text, "│ {row:<74} │").unwrap();
     }
     text + &format!("╰{}╯\n", "─".repeat(76))
 }
