@@ -366,7 +366,8 @@ impl Work {
     pub(super) async fn stop(&mut self) -> Result<(), Failure> {
         // One that does not come to its feet is ended all the same.
         self.until(Duration::from_secs(1), |work| work.status() != SessionStatus::Starting).await;
-        if self.over {
+        // What is in somebody else's pane by now is not to be pressed any key.
+        if self.over || self.has_left().await {
             return Ok(());
         }
         let calm = matches!(self.status(), SessionStatus::Idle | SessionStatus::Error);
@@ -386,7 +387,7 @@ impl Work {
         }
         if !self.over {
             match self.adopted {
-                Some(process) => process.end(),
+                Some(process) => process.end().await,
                 None => self.pane.kill().await?,
             }
             self.ends_within(PATIENCE).await;
