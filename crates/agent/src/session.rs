@@ -21,6 +21,7 @@
 //! assert_eq!(verdict.reply, Reply::Done(Done::Queued { id: "b".into(), before: 0 }));
 //! ```
 
+mod choose;
 mod command;
 mod keys;
 mod known;
@@ -29,6 +30,7 @@ mod queue;
 mod rules;
 mod said;
 
+pub use choose::{Chosen, Offered, Unclear, choose};
 pub use command::{
     By, Command, Done, Effect, Order, Outcome, Refusal, Reply, Request, Verdict, refused,
 };

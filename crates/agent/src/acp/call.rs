@@ -56,12 +56,7 @@ impl<'a> Call<'a> {
 
     /// How it ended; none while it has not.
     pub fn ended(&self) -> Option<Status> {
-        match self.status.as_deref() {
-            Some("completed") => Some(Status::Success),
-            Some("failed") => Some(Status::Error),
-            Some("cancelled") => Some(Status::Cancelled),
-            _ => None,
-        }
+        self.status.as_deref().and_then(ended)
     }
 
     /// Its texts, joined.
@@ -97,6 +92,16 @@ impl<'a> Call<'a> {
             }
             _ => None,
         }
+    }
+}
+
+/// How a call ended that is in this state; none while it has not.
+pub(super) fn ended(status: &str) -> Option<Status> {
+    match status {
+        "completed" => Some(Status::Success),
+        "failed" => Some(Status::Error),
+        "cancelled" => Some(Status::Cancelled),
+        _ => None,
     }
 }
 

@@ -44,8 +44,6 @@ impl Default for Budgets {
 /// What a budget is spent on, and what a failure happened in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The process is started.
-    Start,
     /// `initialize`.
     Handshake,
     /// `authenticate`.

@@ -9,7 +9,7 @@ use super::agent::{Open, Order, Ready, Reply, WAITING, What};
 use super::config::{Config, Step};
 use super::connection::{Connection, Did, Heard};
 use super::terminals::Terminals;
-use super::wire::{Frame, Json, Params, RpcError, object, text};
+use super::wire::{Frame, Json, Params, RpcError, object, request_number, text};
 use super::wrong::{self, Ended};
 use crate::deadline::{after, until};
 use crate::model::{Event, EventKind, Failure, Source};
@@ -214,6 +214,10 @@ impl Engine {
     }
 
     fn open(&mut self, open: Open, reply: Reply<Ready>) {
+        let live = open.load.as_ref().and_then(|id| self.sessions.get_key_value(id));
+        if let Some((id, _)) = live.filter(|(_, live)| live.is_heard()) {
+            return drop(reply.send(Err(wrong::already_open(id))));
+        }
         let mut params = json!({ "cwd": open.cwd, "mcpServers": self.servers(&open) });
         let (method, step) = match &open.load {
             Some(id) => {
@@ -315,8 +319,7 @@ impl Engine {
     }
 
     fn response(&mut self, id: &RawValue, outcome: Result<Json<'_>, RpcError<'_>>, line: &str) {
-        let number = id.get().parse().ok();
-        let Some(pending) = number.and_then(|id: u64| self.pending.remove(&id)) else {
+        let Some(pending) = request_number(id).and_then(|id| self.pending.remove(&id)) else {
             return self.noise("an answer to nothing that was asked", line);
         };
         let outcome = match outcome {
@@ -370,6 +373,9 @@ impl Engine {
             Err(failure) => return drop(reply.send(Err(failure))),
         };
         let id = opened.session_id.clone();
+        if self.sessions.get(&id).is_some_and(Live::is_heard) {
+            return drop(reply.send(Err(wrong::already_open(&id))));
+        }
         let (tell, events) = mpsc::channel(WAITING);
         let ready = Ready { opened, events, outcome: Arc::new(Mutex::new(None)) };
         let mut live = Live::new(&self.config, open, &ready, tell);

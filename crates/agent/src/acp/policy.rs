@@ -207,6 +207,7 @@ mod tests {
             text: Text::from(""),
             meaning: Some(Box::new(meaning)),
             input: None,
+            request: None,
             options: Vec::new(),
         }
     }

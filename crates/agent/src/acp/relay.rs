@@ -7,13 +7,16 @@
 
 mod answers;
 mod history;
+mod request;
 mod told;
 
 use super::dialect::{Dialect, Said};
-use crate::model::{Block, Event, EventKind, Message, Mode, SessionChange, Source, Status, Usage};
+use crate::model::{
+    Block, Event, EventKind, Message, Mode, Question, SessionChange, Source, Status, Usage,
+};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 pub use answers::{about, models, opened, servers, stopped, used};
@@ -39,8 +42,6 @@ pub struct Relay {
     dialect: Arc<dyn Dialect>,
     /// The calls that were told, and whether each is over.
     calls: HashMap<String, bool>,
-    /// Permission requests that are not questions yet.
-    asked: VecDeque<Value>,
     /// The last plan.
     plan: Option<Value>,
 }
@@ -48,7 +49,7 @@ pub struct Relay {
 impl Relay {
     /// A session of an agent.
     pub fn new(dialect: Arc<dyn Dialect>) -> Self {
-        Self { dialect, calls: HashMap::new(), asked: VecDeque::new(), plan: None }
+        Self { dialect, calls: HashMap::new(), plan: None }
     }
 
     /// An update of the agent.
@@ -74,7 +75,7 @@ impl Relay {
     /// A call: where its beginning was not told, it is told now.
     fn call(&mut self, update: &Value) -> Vec<Value> {
         let id = update["toolCallId"].as_str().unwrap_or_default().to_owned();
-        let ends = matches!(update["status"].as_str(), Some("completed" | "failed"));
+        let ends = is_end(&update["status"]);
         let mut told = Vec::new();
         if !self.calls.contains_key(&id) {
             told.push(begun(update, &id));
@@ -93,24 +94,16 @@ impl Relay {
         told
     }
 
-    /// A permission request of the agent: kept until the driver has made a question of it.
-    pub fn asked(&mut self, params: &Value) {
-        self.asked.push_back(params.clone());
-    }
-
     /// A question: the updates that must be told before it, and the request that asks it.
-    pub fn question(&mut self) -> Option<(Vec<Value>, Value)> {
-        let mut params = self.asked.pop_front()?;
-        let call = params["toolCall"].clone();
+    pub fn question(&mut self, question: &Question<'_>) -> (Vec<Value>, Value) {
+        let params = request::of(question);
+        let call = &params["toolCall"];
         let id = call["toolCallId"].as_str().unwrap_or_default().to_owned();
         let mut told = Vec::new();
         if !id.is_empty() && self.calls.insert(id.clone(), false).is_none() {
-            told.push(begun(&call, &id));
+            told.push(begun(call, &id));
         }
-        if let Some(params) = params.as_object_mut() {
-            params.remove("sessionId");
-        }
-        Some((told, params))
+        (told, params)
     }
 
     /// An event of the driver: what the agent itself does not tell.
@@ -200,11 +193,15 @@ fn begun(call: &Value, id: &str) -> Value {
     if !begun["title"].is_string() {
         begun["title"] = json!(begun["kind"].as_str().unwrap_or("a tool"));
     }
-    let ended = matches!(begun["status"].as_str(), Some("completed" | "failed"));
-    if ended || begun["status"].is_null() {
+    if is_end(&begun["status"]) || begun["status"].is_null() {
         begun["status"] = json!("in_progress");
     }
     begun
+}
+
+/// Whether a call that is in this state is over.
+fn is_end(status: &Value) -> bool {
+    status.as_str().is_some_and(|status| super::call::ended(status).is_some())
 }
 
 fn mode_is(mode: Mode) -> Value {

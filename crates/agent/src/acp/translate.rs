@@ -89,8 +89,15 @@ impl Translator {
                 let change = SessionChange { title, ..SessionChange::default() };
                 out.push(Event::new(Source::Acp, EventKind::SessionChanged(change)));
             }
-            // What the person said, told back; and lists for menus, which are no news of the session.
-            Some("user_message_chunk" | "available_commands_update" | "config_option_update") => {}
+            // What the person said, told back; lists for menus, which are no news of the session; and what editors draw: what
+            // is to be done, and how full the model's window is.
+            Some(
+                "user_message_chunk"
+                | "available_commands_update"
+                | "config_option_update"
+                | "plan"
+                | "usage_update",
+            ) => {}
             Some(kind) => out.push(unread(&format!("an update `{kind}` is not known"), raw)),
             None => out.push(unread("an update without a kind", raw)),
         }
@@ -190,6 +197,7 @@ impl Translator {
         params: Json<'a>,
         out: &mut Vec<Event<'a>>,
     ) -> Question<'static> {
+        let request = params.and_then(|raw| serde_json::from_str(raw.get()).ok()).map(Box::new);
         let params: Params<'a> = wire::object(params);
         let call = Call::read(params.tool_call);
         if let Some(call) = &call {
@@ -208,7 +216,8 @@ impl Translator {
             text: Text::from(call.title.as_deref().unwrap_or("May it?").to_owned()),
             meaning: meaning.map(Box::new),
             input: self.dialect.input(&call).map(Box::new),
-            options: params.options.items.iter().filter(|offer| offer.read).map(choice).collect(),
+            request,
+            options: params.options.items.iter().filter_map(choice).collect(),
         }
     }
 
@@ -274,11 +283,12 @@ fn ended_meaning(open: &Open, call: &Call<'_>, output: Option<&str>) -> Option<M
     }
 }
 
-fn choice(offer: &Offer<'_>) -> Choice<'static> {
-    let own = |json: Json<'_>| Text::from(text(json).unwrap_or_default().into_owned());
-    Choice {
-        id: own(offer.id),
-        label: own(offer.name),
+/// What can be answered. What has no id cannot: nothing tells it from the next one.
+fn choice(offer: &Offer<'_>) -> Option<Choice<'static>> {
+    let id = text(offer.id).filter(|id| !id.is_empty())?.into_owned();
+    Some(Choice {
+        id: Text::from(id),
+        label: Text::from(text(offer.name).unwrap_or_default().into_owned()),
         effect: match text(offer.kind).as_deref() {
             Some("allow_once") => Effect::AllowOnce,
             Some("allow_always") => Effect::AllowAlways,
@@ -286,7 +296,7 @@ fn choice(offer: &Offer<'_>) -> Choice<'static> {
             Some("reject_always") => Effect::RejectAlways,
             _ => Effect::Other,
         },
-    }
+    })
 }
 
 fn mode_is(mode: Mode, derived: Option<&'static str>) -> Event<'static> {

@@ -3,16 +3,27 @@
 
 use crate::loose::{List, Loose, loose_object};
 use crate::model::Text;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Raw JSON that may be missing.
 pub(crate) type Json<'a> = Option<&'a RawValue>;
 
+/// The id of a message. `null` is one too, where somebody has written it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Id<'a>(Json<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Id<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&'a RawValue>::deserialize(deserializer).map(|raw| Self(Some(raw)))
+    }
+}
+
 loose_object! {
     /// One line: JSON-RPC 2.0.
     Row {
-        "id" => id: Json<'a>,
+        "id" => id: Id<'a>,
         "method" => method: Json<'a>,
         "params" => params: Json<'a>,
         "result" => result: Json<'a>,
@@ -86,7 +97,6 @@ loose_object! {
         "status" => status: Json<'a>,
         "content" => content: List<Piece<'a>>,
         "rawInput" => raw_input: Json<'a>,
-        "rawOutput" => raw_output: Json<'a>,
     }
 }
 
@@ -156,13 +166,24 @@ impl<'a> Frame<'a> {
         if !row.read {
             return Err("the line is no message");
         }
-        match (text(row.method), row.id) {
+        match (text(row.method), row.id.0) {
+            // What is only told is told, whatever stands for its id.
+            (Some(method), Some(id)) if id.get() == "null" && !wants_answer(&method) => {
+                Ok(Self::Notification { method, params: row.params })
+            }
             (Some(method), Some(id)) => Ok(Self::Request { id, method, params: row.params }),
             (Some(method), None) => Ok(Self::Notification { method, params: row.params }),
             (None, Some(id)) => Ok(Self::Response { id, outcome: outcome(&row) }),
             (None, None) => Err("the line is neither a request nor an answer"),
         }
     }
+}
+
+/// Whether an agent that says this waits for an answer.
+fn wants_answer(method: &str) -> bool {
+    method == "session/request_permission"
+        || method.starts_with("fs/")
+        || method.starts_with("terminal/")
 }
 
 fn outcome<'a>(row: &Row<'a>) -> Result<Json<'a>, RpcError<'a>> {
@@ -186,13 +207,20 @@ pub(crate) fn text(json: Json<'_>) -> Option<Cow<'_, str>> {
     Text::from_raw(raw).map(|text| Cow::Owned(text.to_str().into_owned()))
 }
 
+/// The number of a request of ours, in an answer to it. Some languages write it as text, or with a fraction.
+pub(crate) fn request_number(id: &RawValue) -> Option<u64> {
+    let id = id.get();
+    let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
+    id.strip_suffix(".0").unwrap_or(id).parse().ok()
+}
+
 /// A whole number.
 pub(crate) fn number(json: Json<'_>) -> Option<i64> {
     json.and_then(|raw| raw.get().parse().ok())
 }
 
 /// An object, read by its known keys; empty where something else stands.
-pub(crate) fn object<'a, T: Loose + serde::Deserialize<'a> + Default>(json: Json<'a>) -> T {
+pub(crate) fn object<'a, T: Loose + Deserialize<'a> + Default>(json: Json<'a>) -> T {
     let read = json.and_then(|raw| serde_json::from_str(raw.get()).ok());
     read.filter(Loose::is_object).unwrap_or_default()
 }

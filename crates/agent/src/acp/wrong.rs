@@ -22,7 +22,6 @@ loose_object! {
 
 fn phase(step: Step) -> Phase {
     match step {
-        Step::Start => Phase::Start,
         Step::Handshake => Phase::Handshake,
         Step::Auth => Phase::Auth,
         Step::New | Step::Load | Step::Prompt | Step::Control => Phase::Request,
@@ -31,7 +30,6 @@ fn phase(step: Step) -> Phase {
 
 fn method(step: Step) -> &'static str {
     match step {
-        Step::Start => "the start",
         Step::Handshake => "initialize",
         Step::Auth => "authenticate",
         Step::New => "session/new",
@@ -87,7 +85,7 @@ pub(super) fn said(
 /// A budget ran out.
 pub(super) fn late(step: Step, budgets: &Budgets, stderr: &str) -> Failure {
     let (code, budget, name) = match step {
-        Step::Start | Step::Handshake => ("start_timeout", budgets.start, "start"),
+        Step::Handshake => ("start_timeout", budgets.start, "start"),
         Step::Prompt => ("timeout", budgets.turn.unwrap_or_default(), "turn"),
         _ => ("control_timeout", budgets.control, "control"),
     };
@@ -110,6 +108,11 @@ pub(super) fn deaf(step: Step) -> Failure {
 pub(super) fn no_session() -> Failure {
     Failure::new(Phase::Request, "unknown_session", "the agent has no such session")
         .hint("`pollux sessions list` shows the sessions")
+}
+
+pub(super) fn already_open(id: &str) -> Failure {
+    let message = format!("the session `{id}` is open in this agent already");
+    Failure::new(Phase::Request, "already_open", message).hint("go on with the one that is open")
 }
 
 pub(super) fn no_id(step: Step) -> Failure {

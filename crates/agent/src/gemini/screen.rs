@@ -165,6 +165,7 @@ impl Dialog {
             text: Text::from(self.text.clone()),
             meaning: self.meaning.clone().map(Box::new),
             input: None,
+            request: None,
             options: self.options.iter().map(choice).collect(),
         }
     }

@@ -20,7 +20,10 @@ pub(super) fn with(text: &str, entries: &[Entry]) -> Result<String, String> {
         for (name, value) in entries {
             named(&list, name).into_iter().for_each(CstObjectProp::remove);
             list.append(name, written(value));
-            if let Some(allowed) = &allowed {
+            let has = |allowed: &CstArray| {
+                allowed.elements().iter().any(|it| string(it).as_ref() == Some(name))
+            };
+            if let Some(allowed) = allowed.as_ref().filter(|allowed| !has(allowed)) {
                 allowed.append(CstInputValue::String(name.clone()));
             }
         }
@@ -33,6 +36,7 @@ pub(super) fn with(text: &str, entries: &[Entry]) -> Result<String, String> {
 pub(super) fn without(text: &str, entries: &[Entry], before: &str) -> Result<String, String> {
     let had = CstRootNode::parse(plain(before), &ParseOptions::default()).ok();
     let had = had.and_then(|root| root.object_value()).and_then(|root| root.get("mcpServers"));
+    let was_allowed = allowed(before).unwrap_or_default();
     edited(text, |settings| {
         let Some(property) = settings.get("mcpServers") else { return Ok(()) };
         let list = property.object_value().ok_or_else(|| wrong("`mcpServers` is no object"))?;
@@ -41,6 +45,9 @@ pub(super) fn without(text: &str, entries: &[Entry], before: &str) -> Result<Str
             let same = |entry: &CstObjectProp| read(entry).as_ref() == Some(value);
             for entry in named(&list, name).into_iter().filter(same) {
                 entry.remove();
+                if was_allowed.contains(name) {
+                    continue;
+                }
                 let all = allowed.iter().flat_map(CstArray::elements);
                 let ours = all.filter(|word| string(word).as_ref() == Some(name));
                 ours.for_each(CstNode::remove);
@@ -155,7 +162,7 @@ fn string(node: &CstNode) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, context_name, names, with, without};
+    use super::{Entry, allowed, context_name, names, with, without};
     use serde_json::json;
 
     fn entry(name: &str) -> Entry {
@@ -190,6 +197,15 @@ mod tests {
             assert_eq!(out.contains("mcpServers"), before.contains("mcpServers"), "{out}");
             assert!(!out.contains("\"ours\""), "{out}");
         }
+    }
+
+    #[test]
+    fn a_name_that_was_allowed_before_stays_allowed() {
+        let before = r#"{"mcp":{"allowed":["ours","other"]}}"#;
+        let made = with(before, &[entry("ours")]).unwrap();
+        assert_eq!(allowed(&made).unwrap(), ["ours", "other"]);
+        let out = without(&made, &[entry("ours")], before).unwrap();
+        assert_eq!(allowed(&out).unwrap(), ["ours", "other"]);
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub struct Question<'a> {
     /// concluded from what the agent shows, and `meaning` says the same with its sources.
     #[serde(skip)]
     pub input: Option<Box<serde_json::Value>>,
+    /// The request that asks it, as the agent made it: for who asks it on. Not part of the event, and none where the agent
+    /// makes no requests.
+    #[serde(skip)]
+    pub request: Option<Box<serde_json::Value>>,
     /// What can be answered, in the order in which it was offered.
     pub options: Vec<Choice<'a>>,
 }
@@ -122,6 +126,7 @@ impl Question<'_> {
             text: self.text.into_owned(),
             meaning: self.meaning,
             input: self.input,
+            request: self.request,
             options: self.options.into_iter().map(Choice::into_owned).collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! The rules themselves.
 
 mod doubt;
+mod modes;
 mod prompts;
 mod time;
 
@@ -15,9 +16,6 @@ use crate::model::{
     StopReason, Text,
 };
 use jiff::{SignedDuration, Timestamp};
-
-/// A mode that has ended and could not be taken back is taken back again after so long.
-const TRY_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// What a session may do, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +51,8 @@ pub struct Session {
     wanted: Mode,
     /// When the mode ends, and which one comes back.
     until: Option<(Timestamp, Mode)>,
+    /// The same of the mode that the agent is in, while another one was asked for.
+    before: Option<(Timestamp, Mode)>,
     /// How many orders for a mode are on their way to the agent.
     changing: usize,
     /// The mode that was asked for last, until the agent says that it is in it.
@@ -101,6 +101,7 @@ impl Session {
             mode,
             wanted: mode,
             until: None,
+            before: None,
             changing: 0,
             unheard: None,
             model: None,
@@ -287,22 +288,6 @@ impl Session {
         Verdict::done(Done::Sent, vec![Effect::Order(Order::Interrupt)])
     }
 
-    fn set_mode(&mut self, mode: Mode, seconds: Option<u32>, by: &By, now: Timestamp) -> Verdict {
-        let asked = seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
-        let lasts = match (mode, by.remote) {
-            (Mode::Yolo, true) => Some(asked.map_or(self.limits.yolo, |a| a.min(self.limits.yolo))),
-            _ => asked,
-        };
-        // Yolo upon yolo does not become what comes back.
-        let back = match (self.mode, self.until) {
-            (_, Some((_, back))) => back,
-            (Mode::Yolo, None) => Mode::Default,
-            (mode, None) => mode,
-        };
-        self.until = lasts.map(|lasts| (now.saturating_add(lasts).unwrap_or(now), back));
-        Verdict::done(Done::Sent, vec![self.order_mode(mode)])
-    }
-
     /// Takes a fact in. What follows from it is to be done after it was recorded.
     pub fn event(&mut self, event: &Event<'_>, now: Timestamp) -> Vec<Effect> {
         let own = event.source == Source::Pollux;
@@ -379,25 +364,6 @@ impl Session {
         self.sending.is_some() && (follows || source == Source::Acp)
     }
 
-    fn order_mode(&mut self, mode: Mode) -> Effect {
-        self.wanted = mode;
-        self.changing += 1;
-        self.unheard = Some(mode);
-        Effect::Order(Order::Mode(mode))
-    }
-
-    /// The agent says in which mode it is. Where that is not the one that was asked for, somebody pressed a key in its terminal;
-    /// unless it was asked just now: then the agent speaks of before, or goes through other modes to get there.
-    fn mode_is(&mut self, mode: Mode) {
-        if mode == self.wanted {
-            self.unheard = None;
-        } else if self.unheard.is_none() && self.changing == 0 {
-            self.until = None;
-            self.wanted = mode;
-        }
-        self.mode = mode;
-    }
-
     fn status_is(&mut self, status: SessionStatus) -> Vec<Effect> {
         self.status = status;
         // Its driver has yet to say what became of a prompt in doubt.
@@ -421,6 +387,7 @@ impl Session {
         let mut change = SessionChange::default();
         match order {
             Order::Mode(mode) if *mode != self.mode => {
+                self.before = None;
                 self.mode = *mode;
                 change.mode = Some(*mode);
             }
@@ -477,20 +444,5 @@ impl Session {
             Order::Stop => "the end",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]
-    }
-
-    /// The agent could not be brought into a mode.
-    fn mode_stays(&mut self, asked: Mode, now: Timestamp) {
-        // What was asked for behind it decides.
-        if self.changing > 0 {
-            return;
-        }
-        // One that it is in already ends when it shall.
-        if asked != self.mode {
-            // A mode that has ended must end: it is tried again.
-            let again = now.saturating_add(TRY_AGAIN).unwrap_or(now);
-            self.until = (self.mode == Mode::Yolo).then_some((again, asked));
-        }
-        (self.wanted, self.unheard) = (self.mode, None);
     }
 }

@@ -112,11 +112,6 @@ impl Emulator {
         self.title.text.as_deref()
     }
 
-    /// How often a title was set: a title that comes again is news too.
-    pub fn titles(&self) -> u64 {
-        self.title.count
-    }
-
     /// The titles that were set since this was last asked, the newest of them: one that came and went between two looks is
     /// among them.
     pub fn take_titles(&mut self) -> Vec<String> {
@@ -137,7 +132,6 @@ impl Emulator {
                 column: short(cursor.col),
                 visible: cursor.visible,
             }),
-            alternate: self.terminal.active_screen_kind() == avt::ScreenKind::Alternate,
         }
     }
 
@@ -204,7 +198,6 @@ impl Iterator for Functions<'_> {
 #[derive(Default)]
 struct Title {
     text: Option<String>,
-    count: u64,
     /// Those that nobody has asked for yet.
     fresh: VecDeque<String>,
     /// True from where a title may begin until it has ended, or is seen to be something else.
@@ -239,7 +232,6 @@ impl vte::Perform for Title {
             }
             self.fresh.push_back(text.clone());
             self.text = Some(text);
-            self.count += 1;
         }
     }
 }
@@ -304,7 +296,7 @@ mod tests {
             }
             assert_eq!(titles.last().map(String::as_str), Some("second"), "pieces of {piece}");
             assert!(piece > 10 || titles.first().is_some_and(|title| title == "◇  Ready; or so"));
-            assert_eq!(emulator.titles(), 2);
+            assert_eq!(emulator.take_titles().len(), 2);
             assert_eq!(emulator.screen().rows.first().map(String::as_str), Some("abcde"));
         }
     }
@@ -331,6 +323,6 @@ mod tests {
         }
         assert!(!emulator.title.begun, "nothing more of it is kept");
         emulator.feed(b"\x07\x1b]0;Ready\x07");
-        assert_eq!((emulator.title(), emulator.titles()), (Some("Ready"), 1));
+        assert_eq!(emulator.take_titles(), ["Ready"]);
     }
 }

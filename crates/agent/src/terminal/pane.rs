@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What a pane is asked for at once.
 const FACTS: &str = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} \
-    #{alternate_on} #{?@pollux_before,1,0} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+    #{?@pollux_before,1,0} #{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
 /// Where the size is written that a window had before it was made to fit another screen.
 const BEFORE: &str = "@pollux_before";
 
@@ -48,8 +48,6 @@ pub struct Captured {
     pub size: Size,
     /// Where the cursor is.
     pub cursor: Cursor,
-    /// True where the program has switched to the alternate screen.
-    pub alternate: bool,
     /// True where the window has been made to fit another screen than the one at the desk.
     pub fitted: bool,
     /// What tmux tells of it.
@@ -100,11 +98,6 @@ impl Pane {
         &self.id
     }
 
-    /// tmux's name of its window.
-    pub fn window(&self) -> &str {
-        &self.window
-    }
-
     /// The server that it is on.
     pub fn server(&self) -> &Server {
         &self.server
@@ -120,16 +113,16 @@ impl Pane {
         let facts = ["display-message", "-p", "-t", &self.id, FACTS];
         let picture = ["capture-pane", "-p", "-e", "-t", &self.id];
         let (facts, rows) = self.server.picture(&self.id, &facts, &picture).await?;
-        let mut fields = facts.splitn(8, ' ');
+        let mut fields = facts.splitn(7, ' ');
         let mut number = || fields.next().and_then(|field| field.parse::<u16>().ok()).unwrap_or(0);
         let size = Size { columns: number(), rows: number() };
         let (column, row, visible) = (number(), number(), number() == 1);
-        let (alternate, fitted) = (number() == 1, number() == 1);
+        let fitted = number() == 1;
         let cursor = Cursor { row, column, visible };
         let told = Told::read(fields.next().unwrap_or_default());
         let at = format!("\x1b[0m\x1b[{};{}H", row + 1, column + 1);
         let text = format!("\x1b[0m\x1b[H\x1b[2J{}{at}", rows.join("\r\n"));
-        Ok(Captured { text, size, cursor, alternate, fitted, told })
+        Ok(Captured { text, size, cursor, fitted, told })
     }
 
     /// The rows that stand in it now, as text. Takes nothing from its watcher.

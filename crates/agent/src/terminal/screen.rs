@@ -23,8 +23,6 @@ pub struct Screen {
     pub title: Option<String>,
     /// Where the cursor is, where that is known.
     pub cursor: Option<Cursor>,
-    /// True while the program shows the other screen, the one without a history.
-    pub alternate: bool,
 }
 
 /// How large a screen is.

@@ -23,7 +23,7 @@ const FIRST: &str = "pollux-first";
 /// How many commands may be on their way.
 const COMMANDS: usize = 64;
 /// How long tmux may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// What we want to be told of every pane. tmux looks for itself, once a second.
 const TOLD: &str =
     "pollux:%*:#{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
@@ -145,7 +145,8 @@ impl Server {
         lines: String,
         pictured: Vec<Option<String>>,
     ) -> Result<Vec<oneshot::Receiver<Reply>>, Failure> {
-        let permit = self.link.lines.reserve().await.ok().ok_or_else(gone)?;
+        let permit = tokio::time::timeout(PATIENCE, self.link.lines.reserve()).await;
+        let permit = permit.ok().ok_or_else(silent)?.ok().ok_or_else(gone)?;
         let mut pending = self.link.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = pending.as_mut().ok_or_else(gone)?;
         let mut told = Vec::with_capacity(pictured.len());
@@ -201,13 +202,14 @@ const LEAVES: &str =
 
 /// What tmux said to a command.
 async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {
-    let Ok(told) = tokio::time::timeout(PATIENCE, told).await else {
-        let silent = Failure::new(Phase::Request, "tmux_silent", "tmux does not answer");
-        return Err(silent.retryable());
-    };
+    let told = tokio::time::timeout(PATIENCE, told).await.ok().ok_or_else(silent)?;
     told.ok().ok_or_else(gone)?.map_err(|why| {
         Failure::new(Phase::Request, "tmux_refused", format!("tmux refused `{name}`: {why}"))
     })
+}
+
+fn silent() -> Failure {
+    Failure::new(Phase::Request, "tmux_silent", "tmux does not answer").retryable()
 }
 
 fn gone() -> Failure {

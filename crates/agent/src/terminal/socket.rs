@@ -1,10 +1,13 @@
 //! Which tmux server: one of our own, or the user's.
 #![expect(clippy::disallowed_methods, reason = "tmux is started here, and nowhere else")]
 
+use super::server::PATIENCE;
 use crate::model::{Failure, Phase};
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
+use std::time::Duration;
 use tokio::process::Command;
 
 /// The oldest tmux that is good enough, as numbers.
@@ -97,7 +100,7 @@ impl Socket {
     pub async fn panes(&self, format: &str) -> Result<Vec<String>, Failure> {
         let mut tmux = self.tmux();
         tmux.args(["list-panes", "-a", "-F", format]).stdin(Stdio::null());
-        let told = tmux.output().await.map_err(|error| absent(&error))?;
+        let told = output(tmux, PATIENCE).await.map_err(|error| absent(&error))?;
         Ok(String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect())
     }
 
@@ -110,7 +113,7 @@ impl Socket {
     pub async fn processes() -> Vec<(u32, u32, String)> {
         let mut all = Command::new("ps");
         all.args(["-axo", "pid=,ppid=,args="]).stdin(Stdio::null());
-        let told = all.output().await.map(|told| told.stdout).unwrap_or_default();
+        let told = output(all, PATIENCE).await.map(|told| told.stdout).unwrap_or_default();
         let read = |line: &str| {
             let (own, rest) = line.trim_start().split_once(' ')?;
             let (parent, line) = rest.trim_start().split_once(' ')?;
@@ -120,7 +123,18 @@ impl Socket {
     }
 }
 
-pub(super) fn absent(error: &std::io::Error) -> Failure {
+/// What a program prints. One that does not end in time is ended.
+async fn output(mut program: Command, limit: Duration) -> io::Result<Output> {
+    let told = tokio::time::timeout(limit, program.kill_on_drop(true).output()).await;
+    told.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer")))
+}
+
+pub(super) fn absent(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::TimedOut {
+        let message = format!("tmux does not do what it is told: {error}");
+        let hint = "end the tmux that hangs, or name another server";
+        return Failure::new(Phase::Start, "tmux_silent", message).hint(hint);
+    }
     let message = format!("tmux could not be started: {error}");
     let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
     Failure::new(Phase::Start, "tmux_absent", message).hint(hint)
@@ -132,8 +146,9 @@ pub(super) async fn check() -> Result<(), Failure> {
 }
 
 async fn told_version() -> Result<String, Failure> {
-    let told = Command::new("tmux").arg("-V").stdin(Stdio::null()).output().await;
-    let told = told.map_err(|error| absent(&error))?;
+    let mut tmux = Command::new("tmux");
+    tmux.arg("-V").stdin(Stdio::null());
+    let told = output(tmux, PATIENCE).await.map_err(|error| absent(&error))?;
     let told = String::from_utf8_lossy(&told.stdout).trim().to_owned();
     match version(&told) {
         Some(version) if version < OLDEST => {
@@ -155,7 +170,16 @@ fn version(told: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OLDEST, Socket, version};
+    use super::{Command, Duration, OLDEST, Socket, absent, io, output, version};
+
+    #[tokio::test]
+    async fn a_program_that_hangs_is_not_waited_for() {
+        let mut hangs = Command::new("sleep");
+        hangs.arg("600");
+        let told = output(hangs, Duration::from_millis(50)).await.unwrap_err();
+        assert_eq!(told.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(absent(&told).code, "tmux_silent");
+    }
 
     #[test]
     fn versions_of_tmux_have_letters_and_words() {

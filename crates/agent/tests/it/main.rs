@@ -19,6 +19,7 @@ mod relay;
 mod rescue;
 mod screens;
 mod session;
+mod sly;
 mod store;
 mod streams;
 mod tools;

@@ -1,8 +1,10 @@
 //! Recorded ACP conversations of Gemini CLI as an editor hears them.
 
-use pollux_agent::acp::Opened;
-use pollux_agent::acp::relay::{Relay, opened};
+use pollux_agent::acp::relay::{Relay, Told, opened};
+use pollux_agent::acp::{Opened, Translator};
 use pollux_agent::gemini::acp::Quirks;
+use pollux_agent::gemini::transcript::follow::events;
+use pollux_agent::model::Question;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -16,6 +18,7 @@ fn heard(scenario: &str) -> Vec<Value> {
     let file = format!("../../recordings/0.61.0/acp/{scenario}.jsonl");
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let mut relay = Relay::new(Arc::new(Quirks::default()));
+    let mut translator = Translator::new(Arc::new(Quirks::default()));
     let mut heard = Vec::new();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -28,8 +31,8 @@ fn heard(scenario: &str) -> Vec<Value> {
                 }
             }
             (Some("in"), Some("session/request_permission")) => {
-                relay.asked(&message["params"]);
-                let (told, asked) = relay.question().unwrap();
+                let question = asked(&mut translator, &message["params"].to_string());
+                let (told, asked) = relay.question(&question);
                 heard.extend(told);
                 heard.push(asked);
             }
@@ -37,6 +40,51 @@ fn heard(scenario: &str) -> Vec<Value> {
         }
     }
     heard
+}
+
+/// The question that a driver makes of a permission request.
+fn asked(translator: &mut Translator, params: &str) -> Question<'static> {
+    let params = RawValue::from_string(params.to_owned()).unwrap();
+    translator.asked("q1".to_owned(), Some(&params), &mut Vec::new())
+}
+
+#[test]
+fn an_editor_is_shown_what_its_answer_will_be_an_answer_to() {
+    let mut translator = Translator::new(Arc::new(Quirks::default()));
+    let mut relay = Relay::new(Arc::new(Quirks::default()));
+    let options = r#"[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"name":"Nothing"}]"#;
+    // One that cannot be read as it stands, and one that can: each is asked, with its own words.
+    for (id, title, shown) in
+        [("A", r"rm -rf ~ # \ud83d", "rm -rf ~ # "), ("B", "ls", "ls"), ("B", "ls -a", "ls -a")]
+    {
+        let params = format!(
+            r#"{{"sessionId":"s","options":{options},"toolCall":{{"toolCallId":"{id}","kind":"execute","title":"{title}"}}}}"#
+        );
+        let question = asked(&mut translator, &params);
+        let (_, request) = relay.question(&question);
+        assert_eq!(request["toolCall"]["toolCallId"], id);
+        let title = request["toolCall"]["title"].as_str().unwrap();
+        assert_eq!(title.trim_end_matches('\u{fffd}'), shown);
+        let offered = request["options"].as_array().unwrap();
+        assert_eq!(offered.len(), 1, "{offered:?}");
+        assert_eq!(offered[0]["optionId"], "yes");
+    }
+}
+
+#[test]
+fn a_message_that_grows_is_told_on_from_where_it_was() {
+    let recorded = |words: &str| {
+        let line = json!({ "id": "m", "type": "gemini", "content": words });
+        events(format!("{line}\n").as_bytes())
+    };
+    let mut told = Told::default();
+    let mut heard = Vec::new();
+    for words in ["Hello", "Hello, Pollux", "Hello, Pollux", "Something else", "Hello, Pollux."] {
+        for update in recorded(words).iter().flat_map(|event| told.event(event)) {
+            heard.push(update["content"]["text"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(heard, ["Hello", ", Pollux", "."]);
 }
 
 #[test]

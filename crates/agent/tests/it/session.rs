@@ -59,6 +59,7 @@ fn question(id: &'static str, text: &'static str) -> Event<'static> {
         text: text.into(),
         meaning: None,
         input: None,
+        request: None,
         options: vec![choice("yes", Does::AllowOnce), choice("no", Does::RejectOnce)],
     })))
 }
@@ -380,6 +381,31 @@ fn yolo_that_could_not_be_made_longer_still_ends() {
     session.failed(&Order::Mode(Mode::Yolo), "a question is open", at(10));
     assert_eq!(session.wakes_at(), Some(at(3610)));
     assert_eq!(orders(&session.tick(at(3610))), [Order::Mode(Mode::Default)]);
+}
+
+#[test]
+fn any_mode_that_was_given_for_a_while_is_taken_back_until_it_is_gone() {
+    let mut session = idle();
+    let mode = |id: &str, mode, seconds| Request {
+        id: id.into(),
+        by: By::owner(),
+        command: Command::Mode { mode, seconds },
+    };
+    session.command(&mode("a", Mode::AutoEdit, Some(60)), at(0));
+    session.delivered(&Order::Mode(Mode::AutoEdit));
+    // One that could not be had does not make the other one last.
+    session.command(&mode("b", Mode::Plan, None), at(5));
+    session.failed(&Order::Mode(Mode::Plan), "a question is open", at(5));
+    assert_eq!((session.state().mode, session.wakes_at()), (Mode::AutoEdit, Some(at(60))));
+    for now in [60, 70, 80] {
+        assert_eq!(session.wakes_at(), Some(at(now)));
+        assert_eq!(orders(&session.tick(at(now))), [Order::Mode(Mode::Default)]);
+        session.failed(&Order::Mode(Mode::Default), "a question is open", at(now));
+        assert_eq!(session.state().mode, Mode::AutoEdit);
+    }
+    assert_eq!(orders(&session.tick(at(90))), [Order::Mode(Mode::Default)]);
+    session.delivered(&Order::Mode(Mode::Default));
+    assert_eq!((session.state().mode, session.wakes_at()), (Mode::Default, None));
 }
 
 #[test]

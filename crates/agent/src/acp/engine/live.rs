@@ -160,6 +160,11 @@ impl Live {
         !self.outbox.is_empty() && self.replay.is_none()
     }
 
+    /// True where somebody still hears of it.
+    pub(super) fn is_heard(&self) -> bool {
+        !self.tell.is_closed()
+    }
+
     /// Waits for room and tells one event.
     pub(super) async fn flush_one(&mut self) {
         match self.tell.reserve().await {

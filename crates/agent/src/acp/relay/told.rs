@@ -2,12 +2,14 @@
 
 use super::super::dialect::Plain;
 use super::history::chunk;
+use super::request::{call, content};
 use super::{Relay, mode_of};
 use crate::model::{
-    Answer, Effect, Event, EventKind, Meaning, Message, Part, Question, Role, Source, Status,
+    Answer, Effect, Event, EventKind, Message, Part, Question, Role, Source, Status,
 };
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Events as updates: words as they grow, or whole where nobody saw them grow.
@@ -25,8 +27,8 @@ pub struct Told {
     relay: Relay,
     /// True where words were seen growing that are in no message yet.
     grew: bool,
-    /// What was told of each message.
-    said: HashMap<String, String>,
+    /// How much was told of each message, and the hash of that.
+    said: HashMap<String, (usize, u64)>,
     /// Open questions that belong to no call that is known, each with the choices that turn it down.
     asked: HashMap<String, Vec<String>>,
 }
@@ -97,10 +99,11 @@ impl Told {
             return None;
         }
         let text = message.text();
-        let told = self.said.entry(message.id.to_string()).or_default();
-        let rest = text.strip_prefix(told.as_str()).unwrap_or_default().to_owned();
+        let told = self.said.entry(message.id.to_string()).or_insert_with(|| (0, hash("")));
+        let parts = text.split_at_checked(told.0).filter(|(before, _)| hash(before) == told.1);
+        let rest = parts.map(|(_, rest)| rest.to_owned()).unwrap_or_default();
         if !rest.is_empty() {
-            *told = text;
+            *told = (text.len(), hash(&text));
         }
         let grew = !rest.is_empty() && std::mem::take(&mut self.grew);
         (!grew && !rest.trim().is_empty()).then(|| chunk("agent_message_chunk", &rest))
@@ -108,48 +111,25 @@ impl Told {
 
     /// A question: the updates that must be told before it, and the request that asks it.
     pub fn question(&mut self, question: &Question<'_>) -> (Vec<Value>, Value) {
-        let id = question.tool_id.as_ref().unwrap_or(&question.id).to_str();
-        let name = question.tool.as_ref().map(ToString::to_string).unwrap_or_default();
-        let mut call = call(&id, &name, question.meaning.as_deref());
-        if question.meaning.is_none() {
-            call["title"] = json!(question.text);
-        }
-        call["status"] = json!("pending");
         if question.tool_id.is_none() {
             let no = |effect| matches!(effect, Effect::RejectOnce | Effect::RejectAlways);
             let rejects = question.options.iter().filter(|option| no(option.effect));
             let rejects = rejects.map(|option| option.id.to_string()).collect();
             self.asked.insert(question.id.to_string(), rejects);
         }
-        let option = |option: &crate::model::Choice<'_>| json!({ "optionId": option.id, "name": option.label, "kind": effect(option.effect) });
-        // The protocol has no place for words with an answer.
-        let offered = question.options.iter().filter(|option| option.effect != Effect::Words);
-        let options: Vec<Value> = offered.map(option).collect();
-        self.relay.asked(&json!({ "toolCall": call, "options": options }));
-        self.relay.question().unwrap_or_default()
+        self.relay.question(question)
     }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A prompt that the editor did not send.
 pub fn prompt(words: &str) -> Value {
     chunk("user_message_chunk", words)
-}
-
-fn call(id: &str, name: &str, meaning: Option<&Meaning>) -> Value {
-    let (kind, title, shown) = match meaning {
-        Some(Meaning::Command { command, .. }) => ("execute", command.as_str(), None),
-        Some(Meaning::Mutation { path, diff, .. }) => ("edit", path.as_str(), diff.as_ref()),
-        Some(Meaning::Card { title, .. }) => ("search", title.as_str(), None),
-        Some(Meaning::Diff { diff, .. }) => ("edit", name, Some(diff)),
-        None => ("other", name, None),
-    };
-    let mut call = json!({
-        "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": kind, "status": "in_progress",
-    });
-    if let Some(diff) = shown {
-        call["content"] = content(&format!("```diff\n{diff}\n```"));
-    }
-    call
 }
 
 fn ended(id: &str, status: Status, text: Option<&str>) -> Value {
@@ -160,18 +140,4 @@ fn ended(id: &str, status: Status, text: Option<&str>) -> Value {
         end["content"] = content(text);
     }
     end
-}
-
-fn content(text: &str) -> Value {
-    json!([{ "type": "content", "content": { "type": "text", "text": text } }])
-}
-
-/// What a choice does, in the protocol's words, which knows yes and no only. A choice among things is a yes to that one.
-fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::AllowOnce | Effect::Words | Effect::Other => "allow_once",
-        Effect::AllowAlways => "allow_always",
-        Effect::RejectOnce => "reject_once",
-        Effect::RejectAlways => "reject_always",
-    }
 }

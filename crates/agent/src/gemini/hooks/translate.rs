@@ -210,6 +210,7 @@ impl Translator {
             meaning: about(&details).map(Box::new),
             // What can be answered is only on the screen.
             input: None,
+            request: None,
             options: Vec::new(),
         };
         EventKind::Asked(Box::new(question)).into()

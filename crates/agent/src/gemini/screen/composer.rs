@@ -1,5 +1,6 @@
 //! The input box: where it is, what stands in it, and what stands right above it.
 
+use super::dialog::CHECKED;
 use super::layout::{indent, is_lower_half, is_of_conversation, is_rule, is_upper_half, outdent};
 use crate::model::Mode;
 use std::ops::Range;
@@ -125,6 +126,9 @@ fn at_row(
         }
     };
     let first = inner(first);
+    if !framed && is_chosen_below(rows, at, column) {
+        return None;
+    }
     let top = top(rows, at, framed);
     let read_aloud = !framed && !rows.get(at)?.starts_with(' ');
     let known = match () {
@@ -250,6 +254,13 @@ fn is_last_read(rows: &[String], at: usize) -> bool {
     let below = rows.get(at + 1..).unwrap_or_default();
     above.iter().any(|row| row.ends_with("/model"))
         && !below.iter().any(|row| row.ends_with("/model"))
+}
+
+/// Where a screen reader reads that something can be chosen below, this is a row of what is asked about. What is typed into
+/// an input box stands further in.
+fn is_chosen_below(rows: &[String], at: usize, column: usize) -> bool {
+    let mut below = rows.iter().skip(at + 1);
+    below.any(|row| indent(row) < column && row.trim_start().starts_with(CHECKED))
 }
 
 /// The row after the last of the draft.

@@ -11,28 +11,43 @@ use crate::model::QuestionKind;
 /// What stands before a tool in a box of the conversation: done, running, queued, failed, cancelled.
 const OF_A_TOOL: &[char] = &['✓', '⊶', 'o', 'x', '-', '≡'];
 
+/// What a screen reader reads before the line that Enter would choose.
+pub(super) const CHECKED: &str = "(checked) ";
+
 /// Reads a box as a dialog.
 pub(super) fn framed(frame: &Frame) -> Option<Dialog> {
     let first = frame.inside.iter().find(|row| !row.is_empty())?;
-    let waits = frame.inside.iter().rposition(|row| row.starts_with("? "));
-    match waits {
-        // In 0.16 the tools of one turn stand in one box, and one of them waits.
-        Some(waits) if is_of_a_tool(first) => read(frame.inside.get(waits..)?),
-        None if is_of_a_tool(first) => None,
-        _ => read(&frame.inside),
+    if !is_of_a_tool(first) {
+        return read(&frame.inside, frame.cut);
     }
+    // In 0.16 the tools of one turn stand in one box, and one of them waits.
+    read(frame.inside.get(waits(&frame.inside)?..)?, false)
+}
+
+/// The line of the tool that waits. It stands above what the tool would do, which may hold rows that look like it: the first one
+/// is taken, so that nothing of that is out of sight.
+fn waits(rows: &[String]) -> Option<usize> {
+    let marked = rows.iter().position(|row| row.starts_with("? ") && row.ends_with('←'));
+    marked.or_else(|| rows.iter().position(|row| row.starts_with("? ")))
 }
 
 /// Reads what a screen reader reads: rows without a frame, from the tool's line on.
 pub(super) fn spoken(rows: &[String]) -> Option<Dialog> {
-    let chosen = rows.iter().rposition(|row| row.trim_start().starts_with("(checked) "))?;
+    let chosen = rows.iter().rposition(|row| row.trim_start().starts_with(CHECKED))?;
     let above = rows.get(..chosen)?;
-    let footer = above.iter().rposition(|row| row.ends_with("/model")).map_or(0, |at| at + 2);
-    let tool = above.iter().rposition(|row| row.starts_with("? ")).unwrap_or(0);
-    read(rows.get(footer.max(tool)..)?)
+    let is_footer = |row: &String| row.ends_with("/model");
+    // A command may hold both a footer and the line of a tool, but below those of the CLI.
+    let footer = above.iter().position(is_footer);
+    let tool = above.iter().skip(footer.unwrap_or(0)).position(|row| row.starts_with("? "));
+    let start = match tool {
+        Some(tool) => footer.unwrap_or(0) + tool,
+        None => above.iter().rposition(is_footer).map_or(0, |at| at + 2),
+    };
+    read(rows.get(start..)?, footer.is_none() && tool.is_none())
 }
 
-fn read(rows: &[String]) -> Option<Dialog> {
+/// Reads the rows of a dialog. What is cut has no beginning: that has gone over the edge of the screen.
+fn read(rows: &[String], cut: bool) -> Option<Dialog> {
     let found = options::find(rows).or_else(|| options::entry(rows));
     let (before, after, options) = match &found {
         Some(found) => {
@@ -40,32 +55,52 @@ fn read(rows: &[String]) -> Option<Dialog> {
         }
         None => (rows, &[][..], &[][..]),
     };
-    let hint = rows.iter().map(|row| row.trim()).find(|row| is_hint(row));
-    let typed = hint.is_some_and(|hint| hint.contains("to submit"));
+    // What can be pressed stands below what can be chosen. What stands above may be anybody's words.
+    let below = if found.is_some() { after } else { rows };
+    let hint = hint(below);
+    let typed = hint.contains("to submit");
     let form = found.as_ref().is_some_and(|found| found.options.is_empty());
     if options.is_empty() && !typed && !form {
         return None;
     }
     let head = shown::head(before);
     let paragraphs = shown::paragraphs(before);
-    let kind = kind::of(head.as_ref(), &paragraphs, options, hint.unwrap_or_default());
+    let kind = kind::of(&kind::Seen {
+        head: head.as_ref(),
+        asks: rows
+            .iter()
+            .find(|row| !row.is_empty())
+            .is_some_and(|row| row.trim() == options::ASKS),
+        cut,
+        paragraphs: &paragraphs,
+        options,
+        hint: &hint,
+    });
     let text = shown::question(kind, head.as_ref(), &paragraphs, after, form);
     let mut options = options.to_vec();
-    options::settle(&mut options, kind);
+    let tool = head.as_ref().and_then(|head| head.tool.clone());
+    options::settle(&mut options, kind, tool.is_some());
     if kind == QuestionKind::Choice {
-        options::mark_words(&mut options, rows, hint.unwrap_or_default());
+        options::mark_words(&mut options, rows, &hint);
     }
     Some(Dialog {
         kind,
-        tool: head.as_ref().and_then(|head| head.tool.clone()),
+        tool,
         subject: head.as_ref().map(|head| head.about.clone()).unwrap_or_default(),
         text,
-        meaning: shown::meaning(kind, head.as_ref(), before),
-        body: shown::whole(kind, before),
+        meaning: shown::meaning(kind, head.as_ref(), before, cut),
+        body: shown::whole(kind, before, cut),
         typed: typed || options.iter().any(Choosable::is_typed),
         options,
         place: head.as_ref().and_then(|head| head.place),
     })
+}
+
+/// What says which keys there are, however it is wrapped.
+fn hint(rows: &[String]) -> String {
+    let Some(first) = rows.iter().position(|row| is_hint(row)) else { return String::new() };
+    let rows = rows.iter().skip(first).take_while(|row| !row.is_empty());
+    rows.map(|row| row.trim()).collect::<Vec<_>>().join(" ")
 }
 
 /// A line that says which keys there are.

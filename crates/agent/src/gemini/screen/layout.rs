@@ -110,6 +110,8 @@ pub(super) struct Frame {
     pub(super) rows: Range<usize>,
     /// What is written in it, without its edges.
     pub(super) inside: Vec<String>,
+    /// True where its upper edge has gone over the edge of the screen.
+    pub(super) cut: bool,
 }
 
 /// The last box of a screen, if its lower edge is there: a box without one is being drawn.
@@ -133,10 +135,11 @@ pub(super) fn last_frame(rows: &[String]) -> Option<Frame> {
         }
     }
     let width = rows.get(bottom).map_or(0, |row| row.width()).saturating_sub(column);
+    let cut = top == 0 && rows.first().is_none_or(|row| begins(row, &['╭']).is_none());
     let inside = rows.get(top..bottom)?.iter();
     let inside = inside.filter(|row| begins(row, &['╭']).is_none());
     let inside = inside.map(|row| within(outdent(row, column), width)).collect();
-    Some(Frame { rows: top..bottom + 1, inside })
+    Some(Frame { rows: top..bottom + 1, inside, cut })
 }
 
 /// A row of a box without its two edges and the blank inside each.

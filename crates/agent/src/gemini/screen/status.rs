@@ -1,7 +1,7 @@
 //! What stands between the conversation and the input box, and below it: what the agent does, what is queued, the mode,
 //! the model.
 
-use super::layout::{indent, is_lower_half, is_rule, is_upper_half};
+use super::layout::{indent, is_lower_half, is_of_conversation, is_rule, is_upper_half};
 use crate::model::Mode;
 
 /// How many rows above the input box belong to it at most, what is queued apart.
@@ -30,12 +30,17 @@ pub(super) fn around(rows: &[String], below: usize) -> Around {
         if let Some(activity) = activity(row) {
             found.activity = Some(activity);
             found.top = at;
-        } else if words.starts_with("Press Ctrl+") && words.contains("again to exit") {
+        } else if is_own(row) && words.starts_with("Press Ctrl+") && words.contains("again to exit")
+        {
             found.leaving = cells(words).into_iter().next().map(|(_, words)| words);
             found.top = at;
         } else if is_hint(words) {
             found.top = at;
         }
+    }
+    if found.activity.is_none() {
+        // Nothing waits for an agent that does nothing.
+        return found;
     }
     let queue = rows.get(first..found.top).unwrap_or_default();
     let queue = queue.iter().rposition(|row| is_queue(row)).map(|at| first + at);
@@ -53,6 +58,11 @@ pub(super) fn around(rows: &[String], below: usize) -> Around {
     found
 }
 
+/// A line of the CLI itself. What the model says stands further in, or behind a mark.
+fn is_own(row: &str) -> bool {
+    indent(row) <= 1 && !is_of_conversation(row)
+}
+
 fn is_queue(row: &str) -> bool {
     row.trim_start().starts_with("Queued (")
 }
@@ -67,6 +77,9 @@ fn is_hint(row: &str) -> bool {
 
 /// What a row says that the agent is doing: by the turning sign in front, or by the key that would stop it.
 fn activity(row: &str) -> Option<String> {
+    if !is_own(row) {
+        return None;
+    }
     let row = row.trim_end_matches("? for shortcuts").trim();
     let words = row.trim_start_matches(is_spinner).trim_start();
     let words = words.strip_prefix("responding ").unwrap_or(words);

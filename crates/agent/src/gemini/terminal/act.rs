@@ -1,6 +1,7 @@
 //! Orders, carried out with keys as a person would, each seen to have worked on the screen.
 
 use super::super::mention::mention;
+use super::hand::GUARD;
 use super::order::Busy;
 use super::start::short_name;
 use super::words::{Words, stands};
@@ -9,8 +10,6 @@ use crate::model::{Event, EventKind, Failure, Phase, SessionChange, SessionStatu
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The CLI takes an Enter within 40 ms of a paste for a new line.
-const GUARD: Duration = Duration::from_millis(55);
 /// How long the CLI may take to show what was pasted, before it is pasted again: at its start it shows its input box
 /// before it listens.
 const SHOWN: Duration = Duration::from_millis(1500);
@@ -367,7 +366,8 @@ impl Work {
     pub(super) async fn stop(&mut self) -> Result<(), Failure> {
         // One that does not come to its feet is ended all the same.
         self.until(Duration::from_secs(1), |work| work.status() != SessionStatus::Starting).await;
-        if self.over {
+        // What is in somebody else's pane by now is not to be pressed any key.
+        if self.over || self.has_left().await {
             return Ok(());
         }
         let calm = matches!(self.status(), SessionStatus::Idle | SessionStatus::Error);
@@ -387,7 +387,7 @@ impl Work {
         }
         if !self.over {
             match self.adopted {
-                Some(process) => process.end(),
+                Some(process) => process.end().await,
                 None => self.pane.kill().await?,
             }
             self.ends_within(PATIENCE).await;

@@ -2,10 +2,12 @@
 
 use super::super::screen::{Choosable, DONE, Dialog, SUBMIT};
 use super::act::{gone, refusal};
+use super::hand::GUARD;
 use super::order::Busy;
 use super::words::{Words, stands};
 use super::work::Work;
-use crate::model::{Effect, Failure, QuestionKind, SessionStatus};
+use crate::model::{Failure, QuestionKind, SessionStatus};
+use crate::session::{Chosen, Offered, Unclear, choose};
 use std::iter::{once, repeat_n};
 use std::time::Duration;
 
@@ -41,11 +43,9 @@ impl Work {
             return Err(refusal("question_gone", message, "look at what it asks now"));
         }
         let (id, dialog) = (id.to_owned(), dialog.clone());
-        let (choice, reason) = match only_words(&dialog) {
-            Some(label) if reason.is_none() && bare(choice) != bare(label) => (label, Some(choice)),
-            _ => (choice, reason),
-        };
-        let (at, option) = find(&dialog, choice)?;
+        let Chosen { at, words } = find(&dialog, choice, reason.is_some())?;
+        let reason = words.or(reason);
+        let Some(option) = dialog.options.get(at).cloned() else { return Err(gone()) };
         if option.is_typed() && reason.is_none_or(|words| words.trim().is_empty()) {
             let message = format!("\u{201c}{}\u{201d} wants words of yours", option.label);
             return Err(refusal("no_words", &message, "say them with it: `--reason TEXT`"));
@@ -139,7 +139,7 @@ impl Work {
                 }
             };
             if self.until(Duration::from_secs(2), shown).await || !in_line {
-                self.pause(Duration::from_millis(55)).await;
+                self.pause(GUARD).await;
                 return self.pane.press(&["Enter"]).await;
             }
             stands += pasted.chars().count().min(LONGEST);
@@ -159,58 +159,23 @@ impl Work {
     }
 }
 
-/// The option with a label: the whole of it, its number, or the beginning where only one begins so; `allow` and `deny` for those that
-/// hold for this time only.
-fn find(dialog: &Dialog, choice: &str) -> Result<(usize, Choosable), Failure> {
-    let wanted = bare(choice);
-    let all = || dialog.options.iter().enumerate();
-    let effect = match wanted.as_str() {
-        "allow" | "yes" | "allow_once" => Some(Effect::AllowOnce),
-        "always" | "allow_always" => Some(Effect::AllowAlways),
-        "deny" | "no" | "reject" | "reject_once" => Some(Effect::RejectOnce),
-        _ => None,
-    };
-    let mut fitting: Vec<_> = all()
-        .filter(|(_, option)| [&option.label, option.bare()].iter().any(|it| bare(it) == wanted))
-        .collect();
-    if fitting.is_empty() {
-        // They are shown with numbers, in the order in which they stand. In a list that somebody has moved on the CLI has others.
-        let number = wanted.parse::<u32>().ok();
-        let places = dialog.options.iter().zip(1..).enumerate();
-        let is_it = |(option, place): (&Choosable, u32)| {
-            number == Some(place) && option.number.is_none_or(|own| own == place)
+fn offered(option: &Choosable) -> Offered<'_> {
+    let Choosable { number, effect, label, .. } = option;
+    Offered { id: label, label: option.bare(), number: *number, effect: *effect }
+}
+
+/// The option that a word means.
+fn find<'w>(dialog: &Dialog, choice: &'w str, reason: bool) -> Result<Chosen<'w>, Failure> {
+    let all: Vec<Offered<'_>> = dialog.options.iter().map(offered).collect();
+    choose(&all, choice, reason).map_err(|unclear| {
+        let labels: Vec<&str> = dialog.options.iter().map(|o| o.label.as_str()).collect();
+        let which = match unclear {
+            Unclear::None => "no option",
+            Unclear::Several => "more than one option",
         };
-        fitting = places.filter(|(_, it)| is_it(*it)).map(|(at, (it, _))| (at, it)).collect();
-    }
-    if fitting.is_empty() {
-        fitting = all().filter(|(_, option)| bare(option.bare()).starts_with(&wanted)).collect();
-    }
-    if fitting.len() != 1
-        && let Some(effect) = effect
-    {
-        fitting = all().filter(|(_, option)| option.effect == effect).take(1).collect();
-    }
-    match fitting.as_slice() {
-        [(at, option)] => Ok((*at, (*option).clone())),
-        none_or_many => {
-            let labels: Vec<&str> = dialog.options.iter().map(|o| o.label.as_str()).collect();
-            let which = if none_or_many.is_empty() { "no option" } else { "more than one option" };
-            let message = format!("{which} begins with {choice:?}");
-            Err(refusal("no_such_choice", message, &format!("there are: {}", labels.join(", "))))
-        }
-    }
-}
-
-fn bare(text: &str) -> String {
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The one thing that can be done, where that is to write something: then whatever is answered are the words.
-fn only_words(dialog: &Dialog) -> Option<&str> {
-    match dialog.options.as_slice() {
-        [only] if only.is_typed() => Some(&only.label),
-        _ => None,
-    }
+        let message = format!("{which} fits {choice:?}");
+        refusal("no_such_choice", message, &format!("there are: {}", labels.join(", ")))
+    })
 }
 
 /// The keys that go from where the sign is to an option. The end of a list that is longer than its place is reached over

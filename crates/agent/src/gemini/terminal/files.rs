@@ -204,11 +204,21 @@ fn is_small(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() < SMALL)
 }
 
-/// The session of a project in which something was said, the last one that was written first.
-pub(super) fn in_which(gemini: &Path, cwd: &Path, said: &str) -> Option<String> {
+/// The session of a project in which something was said: the one that is `likely` where it was said there too, else the last
+/// one that was written.
+pub(super) fn in_which(
+    gemini: &Path,
+    cwd: &Path,
+    said: &str,
+    likely: Option<&str>,
+) -> Option<String> {
     let modified = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
     let mut files = sessions(gemini);
-    files.sort_by_key(|path| std::cmp::Reverse(modified(path)));
+    // The name of a file has the beginning of the id in it.
+    let likely = likely.and_then(|id| id.get(..8));
+    let is_likely =
+        |path: &PathBuf| likely.is_some_and(|likely| path.to_string_lossy().contains(likely));
+    files.sort_by_key(|path| (!is_likely(path), std::cmp::Reverse(modified(path))));
     let project = project_hash(cwd);
     files.into_iter().find_map(|path| {
         let bytes = fs::read(&path).unwrap_or_default();
@@ -233,4 +243,34 @@ fn sessions(gemini: &Path) -> Vec<PathBuf> {
         name.starts_with("session-") && (extension == "json" || extension == "jsonl")
     };
     files.filter(is_session).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fs, in_which, project_hash};
+    use serde_json::json;
+    use std::path::Path;
+
+    #[test]
+    fn who_cleared_the_conversation_is_followed_into_the_new_one() {
+        let home = tempfile::tempdir().unwrap();
+        let cwd = Path::new("/w/shop");
+        let project = project_hash(cwd);
+        let chats = home.path().join("tmp").join(&project).join("chats");
+        fs::create_dir_all(&chats).unwrap();
+        let ids = ["11111111-6f3b-4a8e-9b53-0d6f3d0f1f0a", "22222222-6f3b-4a8e-9b53-0d6f3d0f1f0a"];
+        for (id, said) in ids.iter().zip([["hello", "old"], ["hello", "new"]]) {
+            let meta = json!({ "sessionId": id, "projectHash": project });
+            let says = |words: &str| json!({ "id": words, "type": "user", "content": words });
+            let lines = [meta, says(said[0]), says(said[1])].map(|line| format!("{line}\n"));
+            let short = id.split('-').next().unwrap();
+            let name = format!("session-2026-11-17T12-00-{short}.jsonl");
+            fs::write(chats.join(name), lines.concat()).unwrap();
+        }
+        let is = |said: &str, likely| in_which(home.path(), cwd, said, likely);
+        // The command line tells the first one, whose conversation was put away.
+        assert_eq!(is("new", Some(ids[0])).as_deref(), Some(ids[1]));
+        assert_eq!(is("hello", Some(ids[0])).as_deref(), Some(ids[0]));
+        assert_eq!(is("never said", Some(ids[0])), None);
+    }
 }

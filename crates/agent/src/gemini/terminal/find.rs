@@ -39,6 +39,8 @@ pub struct Found {
     pub process: Option<u32>,
     /// The CLI's own process, where the pane is somebody else's and the agent in it was adopted.
     pub adopted: Option<u32>,
+    /// The same, with what tells it from another one that has its number later.
+    agent: Option<Process>,
 }
 
 /// All agents on a tmux server that have a name. None where there is no such server.
@@ -68,9 +70,9 @@ fn found(socket: &Socket, line: &str) -> Option<Found> {
     else {
         return None;
     };
-    let adopted = adopted.parse().ok();
+    let adopted = Process::read(adopted);
     // An agent that was adopted and has gone has left its name on the pane: what is in there now is another program.
-    let is_left = adopted.and_then(Process::numbered).is_some_and(|process| !process.lives());
+    let is_left = adopted.is_some_and(|process| !process.lives());
     let some = |field: &str| (!field.is_empty() && !is_left).then(|| field.to_owned());
     Some(Found {
         socket: socket.clone(),
@@ -82,7 +84,8 @@ fn found(socket: &Socket, line: &str) -> Option<Found> {
         title: title.trim().to_owned(),
         dead: *dead == "1",
         process: process.parse().ok(),
-        adopted: adopted.filter(|_| !is_left),
+        adopted: adopted.filter(|_| !is_left).map(Process::number),
+        agent: adopted.filter(|_| !is_left),
     })
 }
 
@@ -128,7 +131,7 @@ impl Found {
     async fn work(&self, server: &Server, files: Files, key: String) -> Result<Live, Failure> {
         let pane = Pane::find(server, &self.pane).await?;
         let listens = Listens::default();
-        let adopted = self.adopted.and_then(Process::numbered);
+        let adopted = self.agent;
         let begun = Begun { key, files, listens, typed: None, resumed: None, adopted };
         Work::start(pane, begun, None).await
     }
@@ -139,30 +142,28 @@ impl Found {
         !name.is_empty() && names.any(|own| own.starts_with(name))
     }
 
-    /// Gives it a name, so that others find it, without touching it: the id of its session, which its command line tells,
-    /// or the file in which stands what stands on its screen. Where nothing was said yet, a name of ours.
+    /// Gives it a name, so that others find it, without touching it: the id of the session in whose file stands what stands on
+    /// its screen, or the one that its command line tells, which may have been put away since. Where nothing was said yet, a
+    /// name of ours.
     pub async fn adopt(&mut self, home: &Path) -> Result<(), Failure> {
         let server = Server::join(&self.socket, &self.pane).await?;
         let pane = Pane::find(&server, &self.pane).await?;
         let processes = Socket::processes().await;
         let family = self.process.map(|process| descendants(process, &processes));
         let cli = family.unwrap_or_default().into_iter().find(|(_, line)| is_gemini(line));
-        let own_home = cli.and_then(|(process, _)| home_of(process));
-        let gemini = own_home.unwrap_or_else(|| home.to_path_buf()).join(".gemini");
-        let told = cli.and_then(|(_, line)| id_in(line));
-        let key = if told.is_some() {
-            told
-        } else {
-            let captured = pane.capture().await?;
-            let mut emulator = Emulator::new(captured.size);
-            emulator.feed(captured.text.as_bytes());
-            let query = read(&emulator.screen()).query;
-            query.and_then(|query| in_which(&gemini, &self.cwd, &query))
-        };
+        let (number, line) = cli.ok_or_else(no_agent)?;
+        let process = Process::numbered(number).ok_or_else(no_agent)?;
+        let gemini = home_of(number).unwrap_or_else(|| home.to_path_buf()).join(".gemini");
+        let captured = pane.capture().await?;
+        let mut emulator = Emulator::new(captured.size);
+        emulator.feed(captured.text.as_bytes());
+        let query = read(&emulator.screen()).query;
+        let told = id_in(line);
+        let key =
+            query.and_then(|query| in_which(&gemini, &self.cwd, &query, told.as_deref())).or(told);
         let key = key.unwrap_or_else(|| format!("new-{}", short_name()));
-        let process = cli.map(|(process, _)| process).or(self.process);
         for (name, value) in [
-            ("process", process.map(|process| process.to_string()).unwrap_or_default()),
+            ("process", process.to_string()),
             ("cwd", self.cwd.display().to_string()),
             ("gemini", gemini.display().to_string()),
             ("name", key.clone()),
@@ -171,9 +172,14 @@ impl Found {
             pane.note(name, &value).await?;
         }
         (self.name, self.key, self.gemini) = (Some(key.clone()), Some(key), Some(gemini));
-        self.adopted = process;
+        (self.adopted, self.agent) = (Some(number), Some(process));
         Ok(())
     }
+}
+
+fn no_agent() -> Failure {
+    Failure::new(Phase::Find, "no_agent", "there is no Gemini CLI in this pane")
+        .hint("`pollux adopt` without a pane shows where there is one")
 }
 
 /// The id that a command line names, unless it may be another by now.
@@ -198,7 +204,7 @@ fn home_of(process: u32) -> Option<PathBuf> {
 }
 
 /// The command lines of a process and of all that it has started.
-fn descendants(process: u32, all: &[(u32, u32, String)]) -> Vec<(u32, &str)> {
+pub(super) fn descendants(process: u32, all: &[(u32, u32, String)]) -> Vec<(u32, &str)> {
     let mut family = vec![process];
     let mut at = 0;
     while let Some(parent) = family.get(at).copied() {
@@ -213,7 +219,7 @@ fn descendants(process: u32, all: &[(u32, u32, String)]) -> Vec<(u32, &str)> {
 }
 
 /// Whether a command line is that of Gemini CLI: its program, or Node with its script.
-fn is_gemini(line: &str) -> bool {
+pub(super) fn is_gemini(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     let first = words.next().map(name).unwrap_or_default();

@@ -126,6 +126,13 @@ impl Fusion {
         self.sent.clear();
     }
 
+    /// The agent was told this: what of it was sent from here begins no other turn. What was queued is told in one.
+    fn arrived(&mut self, told: &str) {
+        let lines = |text: &str| format!("\n{}\n", text.trim().replace("\r\n", "\n"));
+        let told = lines(told);
+        self.sent.retain(|sent| !told.contains(&lines(sent)));
+    }
+
     fn remember(&mut self, words: &str) {
         if !words.trim().is_empty() && self.said.last().is_none_or(|last| last != words) {
             self.said.push(words.to_owned());
@@ -276,6 +283,10 @@ impl Fusion {
         }
         let Some(mut turn) = self.turn.take() else { return };
         self.noted.clear();
+        if reading.queued.is_empty() && reading.draft.as_deref().is_none_or(str::is_empty) {
+            // Nothing waits any more: what has begun no turn by now was part of this one, or of none.
+            self.sent.clear();
+        }
         // By whomever, with whichever key: the agent says so.
         turn.cancelled |= reading.cancelled;
         let error = reading
@@ -308,6 +319,7 @@ impl Fusion {
                 if message.role == Role::User && !message.meta && !*changed {
                     let prompt = message.text();
                     if !prompt.trim().is_empty() {
+                        self.arrived(&prompt);
                         self.hears(prompt.clone());
                         self.begin(prompt, Source::SessionFile, out);
                     }
@@ -334,7 +346,7 @@ impl Fusion {
         match event.kind {
             EventKind::TurnStarted { prompt } => {
                 self.turn.get_or_insert_default();
-                self.sent.pop_front();
+                self.arrived(&prompt.to_str());
                 self.remember(&prompt.to_str());
                 self.hears(prompt.to_string());
                 self.begin(prompt.to_string(), Source::Hook, out);
@@ -606,6 +618,45 @@ mod tests {
         fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
         let expected = ["session_changed idle", "session_changed working", "turn_started go"];
         assert_eq!(kinds(&out), expected);
+    }
+
+    #[test]
+    fn what_began_no_turn_of_its_own_is_not_told_as_the_prompt_of_the_next() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        fusion.sent("one");
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        // Queued, and taken into the turn that runs.
+        fusion.sent("two");
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        out.clear();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        assert_eq!(kinds(&out), ["session_changed working"], "somebody has typed this one");
+    }
+
+    #[test]
+    fn a_prompt_that_somebody_types_is_not_taken_for_one_that_waits() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.sent("ours");
+        let begins = |words: &str| {
+            let kind = EventKind::TurnStarted { prompt: Text::from(words.to_owned()) };
+            Event::new(Source::Hook, kind)
+        };
+        fusion.hook(begins("typed by hand"), &mut out);
+        let queued = vec!["ours".to_owned()];
+        fusion.screen(&Reading { queued, ..reading(SessionStatus::Idle) }, SETTLED, &mut out);
+        out.clear();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        assert_eq!(kinds(&out), ["session_changed working", "turn_started ours"]);
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        fusion.sent("a");
+        fusion.sent("b\nc");
+        fusion.hook(begins("a\n\nb\nc"), &mut out);
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        assert!(fusion.sent.is_empty());
     }
 
     #[test]

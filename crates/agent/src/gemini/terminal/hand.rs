@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// So long after the last letter a key is a key.
-const GUARD: Duration = Duration::from_millis(55);
+pub(super) const GUARD: Duration = Duration::from_millis(55);
 /// How long what was typed may take to stand on the screen. What is typed blindly never does.
 const ECHO: Duration = Duration::from_millis(700);
 /// How long the first letter may take: on a busy machine what follows it too soon is one moment with it.

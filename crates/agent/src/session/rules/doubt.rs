@@ -6,6 +6,7 @@ use super::super::queue::Queued;
 use super::super::said::notice;
 use super::Session;
 use crate::model::{Level, SessionStatus};
+use unicode_width::UnicodeWidthChar;
 
 impl Session {
     /// Somebody has said this to the agent. The prompt in doubt that says the same has arrived, and waits no more.
@@ -73,7 +74,7 @@ impl Session {
     }
 }
 
-/// Words without blanks, and without what a driver puts before a prompt that would be taken for a command.
+/// Words without blanks, and without what is not seen: a driver may put that before a prompt that would be taken for a command.
 fn bare(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{2060}').collect()
+    text.chars().filter(|c| !c.is_whitespace() && c.width() != Some(0)).collect()
 }

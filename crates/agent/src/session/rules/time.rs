@@ -14,6 +14,7 @@ impl Session {
             && now >= until
         {
             let text = format!("the mode {} has ended", self.mode.upstream());
+            self.leaves();
             self.until = None;
             effects.push(notice(Level::Warning, text));
             effects.push(self.order_mode(back));

@@ -379,3 +379,62 @@ async fn an_empty_prompt_is_refused_before_it_is_sent() {
         );
     }
 }
+
+#[tokio::test]
+async fn whatever_stands_for_an_id_the_other_side_gets_its_answer() {
+    let (mut player, _agent, mut session) = stage().await;
+    for id in ["\"N\"", "N.0", "N"] {
+        let request = prompt(&session, &mut player).await;
+        player.says(&question(7, &usual()).replace("\"id\":7", "\"id\":null")).await;
+        let event = loop {
+            let event = session.next().await.unwrap();
+            if let EventKind::Asked(question) = event.kind {
+                break question;
+            }
+        };
+        session.control().answer(event.id.to_str(), "cancel", None).await.unwrap();
+        let answer = player.hears().await.unwrap();
+        assert!(answer["id"].is_null(), "{answer}");
+        assert_eq!(answer["result"]["outcome"]["optionId"], "cancel");
+        let id = id.replace('N', &request["id"].to_string());
+        player.says(&format!(r#"{{"id":{id},"result":{{"stopReason":"end_turn"}}}}"#)).await;
+        let events = turn(&mut session).await;
+        assert_eq!(reasons(&events), [""; 0], "{id}");
+    }
+}
+
+#[tokio::test]
+async fn what_editors_draw_is_no_noise_and_a_null_makes_no_request_of_what_is_told() {
+    let (mut player, _agent, mut session) = stage().await;
+    let request = prompt(&session, &mut player).await;
+    player.updates("s", json!({ "sessionUpdate": "plan", "entries": [] })).await;
+    player.updates("s", json!({ "sessionUpdate": "usage_update", "used": 1, "size": 2 })).await;
+    let params = json!({ "sessionId": "s", "update": words("Hello.") });
+    let line = json!({ "id": null, "method": "session/update", "params": params });
+    player.says(&line.to_string()).await;
+    player.answers(&request, json!({ "stopReason": "end_turn" })).await;
+    let events = turn(&mut session).await;
+    assert_eq!(reasons(&events), [""; 0]);
+    assert!(events.iter().any(|event| matches!(event.kind, EventKind::TextGrew { .. })));
+}
+
+#[tokio::test]
+async fn a_session_that_somebody_hears_is_not_opened_a_second_time() {
+    let (mut player, agent, session) = stage().await;
+    let again = agent.open(Open::new("/").load("s")).await.unwrap_err();
+    assert_eq!(again.code, "already_open");
+    // An agent that gives the same id twice does not take the first one away either.
+    let answers = async {
+        let new = player.hears_request("session/new").await;
+        player.answers(&new, json!({ "sessionId": "s" })).await;
+    };
+    let ((), again) = tokio::join!(answers, agent.open(Open::new("/")));
+    assert_eq!(again.unwrap_err().code, "already_open");
+    drop(session);
+    let answers = async {
+        let load = player.hears_request("session/load").await;
+        player.answers(&load, json!({})).await;
+    };
+    let ((), again) = tokio::join!(answers, agent.open(Open::new("/").load("s")));
+    again.unwrap();
+}

@@ -3,7 +3,7 @@
 use super::lines::update;
 use pollux_agent::acp::relay::Relay;
 use pollux_agent::acp::{Dialect, Direction, Listener};
-use pollux_agent::model::Event;
+use pollux_agent::model::{Event, Question};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,20 +41,19 @@ impl Hub {
     }
 
     fn heard(&self, line: &str) {
-        // Most lines are neither; to look is cheaper than to read.
-        if !line.contains("session/update") && !line.contains("session/request_permission") {
+        // Many lines are none; to look is cheaper than to read.
+        if !line.contains("session/update") {
             return;
         }
         let Ok(json) = serde_json::from_str::<Value>(line) else { return };
         let params = &json["params"];
         let Some(id) = params["sessionId"].as_str() else { return };
-        self.with(id, |channel| match json["method"].as_str() {
-            Some("session/update") => {
-                let told = channel.relay.update(&params["update"]);
-                channel.tell(id, told);
-            }
-            Some("session/request_permission") => channel.relay.asked(params),
-            _ => {}
+        if json["method"] != "session/update" {
+            return;
+        }
+        self.with(id, |channel| {
+            let told = channel.relay.update(&params["update"]);
+            channel.tell(id, told);
         });
     }
 
@@ -96,12 +95,12 @@ impl Hub {
     }
 
     /// A question: what must be told before it is told, and the request is given.
-    pub(super) fn question(&self, id: &str) -> Option<Value> {
+    pub(super) fn question(&self, id: &str, question: &Question<'_>) -> Value {
         self.with(id, |channel| {
-            let (told, mut params) = channel.relay.question()?;
+            let (told, mut params) = channel.relay.question(question);
             channel.tell(id, told);
             params["sessionId"] = id.into();
-            Some(params)
+            params
         })
     }
 

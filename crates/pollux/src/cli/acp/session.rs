@@ -262,11 +262,10 @@ impl Open {
                 let (before, mut params) = told.question(question);
                 before.iter().try_for_each(|it| update(&self.id, it))?;
                 params["sessionId"] = self.id.as_str().into();
-                Some(params)
+                params
             }
-            None => self.agents.hub.question(&self.id),
+            None => self.agents.hub.question(&self.id, question),
         };
-        let Some(params) = params else { return Ok(()) };
         let (request, answer) = self.desk.ask("session/request_permission", &params)?;
         let question = question.id.to_string();
         self.unanswered.insert(question.clone(), request);

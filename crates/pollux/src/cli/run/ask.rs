@@ -166,6 +166,7 @@ mod tests {
                 derived: Derived::default(),
             })),
             input: None,
+            request: None,
             options: vec![
                 choice("proceed_always_server", Effect::AllowAlways),
                 choice("proceed_always_tool", Effect::AllowAlways),

@@ -7,8 +7,8 @@ use crate::render::clean;
 use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::screen::unticked;
-use pollux_agent::model::Question;
-use pollux_agent::session::Command;
+use pollux_agent::model::{Effect, Question};
+use pollux_agent::session::{Chosen, Command, Offered, Unclear, choose};
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write;
@@ -33,17 +33,17 @@ pub(crate) struct Given {
 struct Asked {
     id: String,
     text: String,
-    options: Vec<Offered>,
+    options: Vec<Entry>,
     /// What it is about.
     #[serde(default)]
     meaning: Value,
 }
 
 #[derive(Debug, Deserialize)]
-struct Offered {
+struct Entry {
     id: String,
     label: String,
-    effect: String,
+    effect: Effect,
 }
 
 pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode> {
@@ -64,13 +64,10 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let (choice, reason) = match (asked.options.as_slice(), args.reason) {
-        // There is nothing to choose: whatever is answered are the words.
-        ([only], None) if only.effect == "words" && only.label != *choice => {
-            (only.id.clone(), Some(choice.clone()))
-        }
-        (_, reason) => (chosen(asked, choice)?, reason),
-    };
+    let Chosen { at, words } = chosen(asked, choice, args.reason.is_some())?;
+    let reason = words.map(str::to_owned).or(args.reason);
+    let Some(option) = asked.options.get(at) else { return Err(which(&open)) };
+    let choice = option.id.clone();
     let command = Command::Answer {
         question_id: asked.id.clone(),
         choice,
@@ -128,32 +125,18 @@ fn as_text(asked: &Asked) -> String {
     text
 }
 
-fn chosen(asked: &Asked, word: &str) -> anyhow::Result<String> {
-    let is_it = |option: &&Offered| option.id == word || unticked(&option.label) == word;
-    if let Some(option) = asked.options.iter().find(is_it) {
-        return Ok(option.id.clone());
-    }
-    let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    if let Some(option) = number.and_then(|number| asked.options.get(number)) {
-        return Ok(option.id.clone());
-    }
-    let effect = match word {
-        "yes" | "y" | "allow" => "allow_once",
-        "no" | "n" | "deny" | "reject" => "reject_once",
-        "always" => "allow_always",
-        _ => "",
-    };
-    let mut fitting = asked.options.iter().filter(|option| option.effect == effect);
-    if let (Some(option), None) = (fitting.next(), fitting.next()) {
-        return Ok(option.id.clone());
-    }
-    let begins = |option: &&Offered| {
-        unticked(&option.label).to_lowercase().starts_with(&word.to_lowercase())
-    };
-    let mut fitting = asked.options.iter().filter(begins);
-    if let (Some(option), None) = (fitting.next(), fitting.next()) {
-        return Ok(option.id.clone());
-    }
-    let trouble = Trouble::refused("unknown_choice", format!("`{word}` was not offered"));
-    Err(trouble.hint(as_text(asked)).into())
+fn offered(option: &Entry) -> Offered<'_> {
+    let label = unticked(&option.label);
+    Offered { id: &option.id, label, number: None, effect: option.effect }
+}
+
+fn chosen<'w>(asked: &Asked, word: &'w str, reason: bool) -> anyhow::Result<Chosen<'w>> {
+    let all: Vec<Offered<'_>> = asked.options.iter().map(offered).collect();
+    choose(&all, word, reason).map_err(|unclear| {
+        let why = match unclear {
+            Unclear::None => format!("`{word}` was not offered"),
+            Unclear::Several => format!("`{word}` fits more than one of what was offered"),
+        };
+        Trouble::refused("unknown_choice", why).hint(as_text(asked)).into()
+    })
 }

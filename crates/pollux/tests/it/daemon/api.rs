@@ -27,6 +27,7 @@ fn question(text: &'static str) -> EventKind<'static> {
         text: text.into(),
         meaning: None,
         input: None,
+        request: None,
         options: vec![choice("yes", Effect::AllowOnce), choice("no", Effect::RejectOnce)],
     }))
 }

@@ -106,6 +106,7 @@ fn asked() -> EventKind<'static> {
         text: Text::from("git push"),
         meaning: None,
         input: None,
+        request: None,
         options: vec![once],
     }))
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 const TYPE: &str = "Type your answer";
 
 /// What stands before the line that Enter would choose.
-const CHOSEN: &[&str] = &["● ", "(checked) "];
+const CHOSEN: &[&str] = &["● ", super::CHECKED];
 
 /// The sign of this list: one that is known, or whatever stands before one of several numbers that count on.
 fn sign(rows: &[String]) -> Option<String> {
@@ -83,7 +83,7 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
         return Some(Found { rows: chosen..chosen, options: Vec::new() });
     };
     // A screen reader reads no sign before the others, so that their numbers stand further to the left.
-    let columns = [first.column, first.column.saturating_sub("(checked) ".len())];
+    let columns = [first.column, first.column.saturating_sub(super::CHECKED.len())];
     let counts = |row, number: u32| {
         let line = line(row, &sign);
         line.filter(|line| line.number == number && columns.contains(&line.column))
@@ -106,7 +106,7 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
 }
 
 /// Where the CLI asks what the model wants to know.
-const ASKS: &str = "Answer Questions";
+pub(super) const ASKS: &str = "Answer Questions";
 
 /// The list of which several things can be chosen, and its end, which may be out of sight: the rows around the one with the
 /// sign, up to a blank one. A plan or a command that is shown above may hold such a list too, but not the sign.
@@ -264,13 +264,15 @@ fn downwards<'a>(
 }
 
 /// What the kind of a dialog says about its options: whether a second line is more of the label, and what each does.
-pub(super) fn settle(options: &mut [Choosable], kind: QuestionKind) {
+/// Where a tool waits, they are the CLI's own answers to whether it may.
+pub(super) fn settle(options: &mut [Choosable], kind: QuestionKind, of_a_tool: bool) {
     let told = matches!(kind, QuestionKind::Choice | QuestionKind::Plan | QuestionKind::Other);
+    let told = told && !of_a_tool;
     for option in options {
         if !told && let Some(rest) = option.note.take() {
             option.label = format!("{} {rest}", option.label);
         }
-        option.effect = effect(option.bare(), kind);
+        option.effect = effect(option.bare(), kind, of_a_tool);
     }
 }
 
@@ -282,14 +284,16 @@ const ALWAYS: &[&str] =
 /// What an option says that holds for this time, where it says no more than that.
 const ALLOWS: &[&str] = &["allow", "yes", "approve", "accept", "proceed"];
 
-fn effect(label: &str, kind: QuestionKind) -> Effect {
+fn effect(label: &str, kind: QuestionKind, of_a_tool: bool) -> Effect {
     if matches!(label, "Enter a custom value" | TYPE) || label.starts_with("Type your feedback") {
         return Effect::Words;
     }
-    if matches!(
-        kind,
-        QuestionKind::Choice | QuestionKind::Other | QuestionKind::SignIn | QuestionKind::Loop
-    ) {
+    let among_things = match kind {
+        QuestionKind::Choice | QuestionKind::SignIn | QuestionKind::Loop => true,
+        QuestionKind::Other => !of_a_tool,
+        _ => false,
+    };
+    if among_things {
         return Effect::Other;
     }
     let label = label.to_lowercase();
@@ -319,14 +323,14 @@ mod tests {
             ("Yes, always allow all tools from server \"once\"", QuestionKind::Mcp),
         ];
         for (label, kind) in always {
-            assert_eq!(effect(label, kind), Effect::AllowAlways, "{label}");
+            assert_eq!(effect(label, kind, true), Effect::AllowAlways, "{label}");
         }
-        assert_eq!(effect("Yes, allow once", QuestionKind::Mcp), Effect::AllowOnce);
+        assert_eq!(effect("Yes, allow once", QuestionKind::Mcp, true), Effect::AllowOnce);
     }
 
     #[test]
     fn words_of_another_version_are_taken_for_what_they_say_and_no_more() {
-        let effect = |label| effect(label, QuestionKind::Command);
+        let effect = |label| effect(label, QuestionKind::Command, true);
         for label in ["Reject", "Deny, and say why", "Cancel (esc)", "Not now"] {
             assert_eq!(effect(label), Effect::RejectOnce, "{label}");
         }

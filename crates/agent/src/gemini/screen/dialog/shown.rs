@@ -29,8 +29,7 @@ pub(super) fn head(rows: &[String]) -> Option<Head> {
     let (tool, about) = if let Some(long) = LONG_NAMES.iter().find(|long| words.starts_with(**long))
     {
         (Some((*long).to_owned()), words.strip_prefix(long).unwrap_or_default())
-    } else if let Some(at) = words.find(" MCP Server)") {
-        let (tool, about) = words.split_at(at + " MCP Server)".len());
+    } else if let Some((tool, about)) = of_a_server(words) {
         (Some(tool.to_owned()), about)
     } else {
         let (tool, about) = words.split_once(' ').unwrap_or((words, ""));
@@ -39,6 +38,13 @@ pub(super) fn head(rows: &[String]) -> Option<Head> {
     // The CLI's own dialogs have a question mark too, but no tool: a sentence, not a name.
     let tool = tool.filter(|tool| !matches!(&**tool, "A" | "Get"));
     Some(Head { tool, about: about.trim().to_owned(), place })
+}
+
+/// `name (server MCP Server)` at the beginning of the line. A command may say that too, but behind the name of its tool.
+fn of_a_server(words: &str) -> Option<(&str, &str)> {
+    let (name, _) = words.split_once(" (").filter(|(name, _)| !name.contains(' '))?;
+    let end = words.get(name.len()..)?.find(" MCP Server)")? + " MCP Server)".len();
+    words.split_at_checked(name.len() + end)
 }
 
 /// `2 of 3` at the end of the line.
@@ -148,14 +154,17 @@ pub(super) fn question(
 }
 
 /// What would be done, as far as it is shown.
-pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) -> Option<Meaning> {
+pub(super) fn meaning(
+    kind: QuestionKind,
+    head: Option<&Head>,
+    rows: &[String],
+    cut: bool,
+) -> Option<Meaning> {
     match kind {
         QuestionKind::Command => {
-            let command = body(rows);
-            let cut = command.is_empty() || command.iter().any(|row| is_cut(row));
-            let command = if cut { called(&head?.about) } else { command.join("\n") };
+            let about = head.map(|head| called(&head.about)).unwrap_or_default();
             Some(Meaning::Command {
-                command,
+                command: command(&about, body(rows, cut), cut),
                 output: None,
                 exit_code: None,
                 derived: Derived(vec![("command", FROM)]),
@@ -165,7 +174,7 @@ pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) 
             let about = &head?.about;
             let path = about.strip_prefix("Writing to ").unwrap_or(about);
             let path = path.split(": ").next().unwrap_or(path);
-            let diff: Vec<String> = body(rows).iter().map(|row| drawn(row)).collect();
+            let diff: Vec<String> = body(rows, cut).iter().map(|row| drawn(row)).collect();
             Some(Meaning::Mutation {
                 path: path.split(" => ").next().unwrap_or(path).to_owned(),
                 change: None,
@@ -179,6 +188,32 @@ pub(super) fn meaning(kind: QuestionKind, head: Option<&Head>, rows: &[String]) 
         }
         _ => None,
     }
+}
+
+/// What stands where something is out of sight.
+const LEFT_OUT: &str = "…";
+
+/// A command as far as it is shown. What the line of its tool says of it comes first where its beginning is out of sight.
+fn command(about: &str, mut rows: Vec<String>, cut: bool) -> String {
+    let ends = rows.len() > 1 && rows.last().is_some_and(|row| is_cut(row));
+    if ends {
+        rows.pop();
+        rows.push(LEFT_OUT.to_owned());
+    }
+    let starts = rows.first().is_some_and(|row| is_cut(row));
+    if starts {
+        rows.remove(0);
+    }
+    if rows.is_empty() {
+        return about.to_owned();
+    }
+    if starts || cut {
+        rows.insert(0, LEFT_OUT.to_owned());
+        if !about.is_empty() {
+            rows.insert(0, about.to_owned());
+        }
+    }
+    rows.join("\n")
 }
 
 /// The addresses that would be fetched, one on each line. A long one goes on in the next row.
@@ -195,20 +230,23 @@ fn addresses(rows: &[String]) -> Option<String> {
 }
 
 /// All that a tool shows of what it would do. Dialogs without a tool show nothing but their question.
-pub(super) fn whole(kind: QuestionKind, rows: &[String]) -> Body {
+pub(super) fn whole(kind: QuestionKind, rows: &[String], cut: bool) -> Body {
     use QuestionKind::{Command, Edit, Fetch, Mcp};
     if !matches!(kind, Command | Edit | Fetch | Mcp) {
         return Body::default();
     }
-    let rows = body(rows);
-    let cut = rows.is_empty() || rows.iter().any(|row| is_cut(row));
-    let shown = rows.iter().filter(|row| !is_cut(row)).flat_map(|row| row.chars());
+    let rows = body(rows, cut);
+    let last = rows.len().saturating_sub(1);
+    let at_edge = |at: usize, row: &str| (at == 0 || at == last) && is_cut(row);
+    let cut = cut || rows.is_empty() || rows.iter().enumerate().any(|(at, row)| at_edge(at, row));
+    let shown = rows.iter().enumerate().filter(|(at, row)| !at_edge(*at, row));
+    let shown = shown.flat_map(|(_, row)| row.chars());
     Body { text: shown.filter(|char| !char.is_whitespace()).collect(), cut }
 }
 
 /// What a tool shows: the rows between its line and the question, without the box that may be around them. Rows of a command
 /// that look like a box, a note or a question are part of it.
-fn body(rows: &[String]) -> Vec<String> {
+fn body(rows: &[String], cut: bool) -> Vec<String> {
     let head = rows.iter().position(|row| row.starts_with("? ")).map_or(0, |at| at + 1);
     let rows = rows.get(head..).unwrap_or_default();
     let end = rows.iter().rposition(|row| is_question(row.trim())).unwrap_or(rows.len());
@@ -217,6 +255,10 @@ fn body(rows: &[String]) -> Vec<String> {
     let last = rows.iter().rposition(|row| !row.is_empty()).map_or(first, |last| last + 1);
     match rows.get(first..last).unwrap_or_default() {
         [top, inside @ .., bottom] if is_edge(top, '╭') && is_edge(bottom, '╰') => {
+            inside.iter().map(|row| unboxed(row)).collect()
+        }
+        // The upper edge of that box has gone with the rest.
+        [inside @ .., bottom] if cut && is_edge(bottom, '╰') => {
             inside.iter().map(|row| unboxed(row)).collect()
         }
         rows => rows.to_vec(),
@@ -257,9 +299,14 @@ fn without_notes(rows: &[String]) -> &[String] {
     rows
 }
 
-/// A row that stands for rows that are not shown.
+/// A row that stands for rows that are not shown, where it is the first or the last one: `... 3 hidden (Ctrl+O) ...`, and with
+/// more words in other versions.
 fn is_cut(row: &str) -> bool {
-    row.starts_with("... ") && row.contains(" hidden")
+    let inner = row.trim().strip_prefix("... ").and_then(|row| row.strip_suffix(" ..."));
+    inner.is_some_and(|inner| {
+        let said = inner.split(" (").next().unwrap_or_default();
+        said.ends_with(" hidden") && said.contains(|char: char| char.is_ascii_digit())
+    })
 }
 
 /// The command in the line of its tool, without where it runs and what it is for, which older versions write after it, as far
@@ -312,7 +359,7 @@ mod tests {
         rows.extend(["Note: Command contains redirection", "which can be undesirable."]);
         rows.push("Allow execution of: 'ls, rm'?");
         let rows: Vec<String> = rows.into_iter().map(str::to_owned).collect();
-        assert_eq!(body(&rows), sly);
+        assert_eq!(body(&rows, false), sly);
     }
 
     #[test]
