@@ -1,7 +1,7 @@
 //! The words of the Agent Client Protocol as they come in, read without conditions: a field of the wrong type is
 //! missing, not an error, and a message that is not known is kept with its text. Pure.
 
-use crate::loose::{List, Loose, loose_object};
+use crate::loose::{List, Loose, Mend, loose_object};
 use crate::model::Text;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -17,6 +17,12 @@ pub(crate) struct Id<'a>(Json<'a>);
 impl<'de: 'a, 'a> Deserialize<'de> for Id<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <&'a RawValue>::deserialize(deserializer).map(|raw| Self(Some(raw)))
+    }
+}
+
+impl<'a> Mend<'a> for Id<'a> {
+    fn mend(raw: &'a RawValue) -> Self {
+        Self(Some(raw))
     }
 }
 
