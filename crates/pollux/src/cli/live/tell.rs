@@ -1,11 +1,12 @@
 //! What happens in a session, for those who asked: as words, as events, or as a story for those who only look.
 
+use crate::cli::question;
 use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
 use pollux_agent::gemini::terminal::is_prompt;
 use pollux_agent::model::{
-    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, StopReason,
+    Event, EventKind, Level, Part, Question, Role, SessionStatus, StopReason,
 };
 use std::collections::HashMap;
 use std::io::Write;
@@ -264,19 +265,7 @@ pub(in crate::cli) fn is_news<'s>(seen: &str, mut said: impl Iterator<Item = &'s
 
 /// A question, and what can be answered.
 pub(super) fn question(question: &Question<'_>) {
-    report::note(&format!("? {}", clean(&question.text.to_str())));
-    match question.meaning.as_deref() {
-        Some(Meaning::Command { command, .. }) => report::note(&format!("  $ {}", clean(command))),
-        Some(Meaning::Mutation { path, diff, .. }) => {
-            report::note(&format!("  {}", clean(path)));
-            for line in diff.iter().flat_map(|diff| diff.lines()) {
-                report::note(&format!("  {}", clean(line)));
-            }
-        }
-        Some(Meaning::Card { title, .. }) => report::note(&format!("  {}", clean(title))),
-        _ => {}
-    }
-    for (at, option) in question.options.iter().enumerate() {
-        report::note(&format!("  {}. {}", at + 1, clean(&option.label.to_str())));
+    for line in question::lines(question) {
+        report::note(&line);
     }
 }
