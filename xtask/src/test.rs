@@ -7,6 +7,7 @@ use pollux_e2e::{Cli, NEEDED, in_ci};
 pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     install()?;
     tmux()?;
+    neighbours();
     if present("cargo-nextest") {
         // One more at once than there are cores: a good part of their time they wait for other programs.
         let at_once = std::thread::available_parallelism().map_or(1, usize::from) + 1;
@@ -22,6 +23,16 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
         web::test()?;
     }
     Ok(())
+}
+
+/// Some tests read what other projects have written, which lies beside the repository on some machines. Where it does not,
+/// they pass without having looked, and nobody sees what a test that passes prints.
+fn neighbours() {
+    let shared = shell::root().join("../shared");
+    if in_ci() && !shared.exists() {
+        let text = "NOT TESTED with what other projects have written";
+        say(&format!("\n*** {text} ***\n*** there is no {} ***\n", shared.display()));
+    }
 }
 
 /// tmux is Debian's own: it is installed where we may, and asked for where we may not.

@@ -10,6 +10,7 @@ pub(crate) mod hook;
 mod hooks;
 mod live;
 mod man;
+mod question;
 mod rehearse;
 mod run;
 mod serve;

@@ -4,7 +4,7 @@ mod twin;
 mod wait;
 
 pub use twin::Twin;
-pub use wait::{Until, Waited, comes, follow, wait};
+pub use wait::{Until, Waited, comes, follow, follow_text, wait};
 
 use crate::api::{Accepted, Begin, CommandBody, Problem, Sessions, Summary};
 use crate::config::Config;
@@ -183,7 +183,11 @@ impl Client {
         let response = sent.with_context(|| self.gone())?;
         if response.status().is_success() {
             let read = response.json().await;
-            return read.context("the daemon said something else than was expected");
+            return read.with_context(|| {
+                let message = "the daemon said something else than was expected";
+                let hint = "it may be of another version: `pollux serve down` ends it, and the next command starts another";
+                Trouble::failed("daemon", message).hint(hint)
+            });
         }
         Err(self.refused(response).await)
     }

@@ -6,12 +6,13 @@ use crate::daemon::team::badge;
 use crate::team::store::Store;
 use crate::trouble::Trouble;
 use etcetera::BaseStrategy;
-use pollux_agent::gemini::cli::Search;
+use pollux_agent::gemini::cli::{Cli, Search};
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::{KEY, SOCKET};
+use pollux_agent::model::Failure;
 use pollux_agent::terminal::Socket;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// What the environment says.
@@ -81,9 +82,22 @@ impl Config {
         search
     }
 
+    /// The agent's program; what a flag names comes first. Which version a program is, is remembered.
+    pub async fn cli(&self, named: Option<&PathBuf>) -> Result<Cli, Failure> {
+        Cli::find(&self.search_for(named), Some(&self.cache.join("agents.json"))).await
+    }
+
+    /// The home of an agent is where its sessions are: of what it is given, the last counts, as for the agent.
+    pub fn at_home_of(&mut self, env: &[(String, String)]) {
+        let named = env.iter().rfind(|(name, _)| name == "GEMINI_CLI_HOME");
+        if let Some((_, home)) = named {
+            self.gemini = Path::new(home).join(".gemini");
+        }
+    }
+
     /// Where profiles and skills are: the user's own, then CAO's.
     pub fn profiles(&self) -> Store {
-        let own = self.settings.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+        let own = self.settings.parent().map(Path::to_path_buf).unwrap_or_default();
         let home = self.search.home.clone().unwrap_or_default();
         let cao = home.join(".aws/cli-agent-orchestrator");
         Store {
@@ -163,4 +177,20 @@ fn place(base: &impl BaseStrategy) -> Place {
     let socket =
         named.unwrap_or_else(|| runtime.unwrap_or_else(|| own.join("run")).join("hooks.sock"));
     Place { socket, spool: own.join("spool/hooks.jsonl") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+    use std::path::Path;
+
+    #[test]
+    fn of_two_homes_the_last_one_counts() {
+        let mut config = Config::read().unwrap();
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        config.at_home_of(&[set("GEMINI_CLI_HOME", "/a"), set("GEMINI_CLI_HOME", "/b")]);
+        assert_eq!(config.gemini, Path::new("/b/.gemini"));
+        config.at_home_of(&[set("OTHER", "/c")]);
+        assert_eq!(config.gemini, Path::new("/b/.gemini"));
+    }
 }

@@ -15,6 +15,9 @@ use std::fmt;
 use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 
+/// How wide a table is where no window says.
+const PIPED_WIDTH: usize = 160;
+
 /// Labels of errors.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// Labels of warnings.
@@ -41,6 +44,11 @@ pub fn width() -> Option<usize> {
         return None;
     }
     terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}
+
+/// How wide a table may be: as the window, or as one that nobody sees.
+pub fn table_width() -> usize {
+    width().unwrap_or(PIPED_WIDTH)
 }
 
 /// True where a person can be asked: both ends are a terminal.
@@ -133,7 +141,9 @@ pub fn nothing_to_say() {
 /// What clap says about the arguments: help and version are no errors, the rest is refused.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let printed = error.print();
-    if error.use_stderr() || printed.is_err() { ExitCode::from(1) } else { ExitCode::SUCCESS }
+    // Who has read enough of the help went away.
+    let heard = printed.map_or_else(|error| error.kind() == io::ErrorKind::BrokenPipe, |()| true);
+    if error.use_stderr() || !heard { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
 /// The end of the program: prints the error, if there is one, and gives the exit code.

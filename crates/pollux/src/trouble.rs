@@ -3,6 +3,7 @@
 //! Inside the program errors are `anyhow`. Where there is something to do about one, or where it is a refusal and not
 //! a failure, it is a [`Trouble`] at the head of the chain.
 
+use pollux_agent::model::Failure;
 use std::fmt;
 
 /// The two ways in which a command does not do what was asked.
@@ -55,6 +56,22 @@ impl Trouble {
     }
 }
 
+/// What the rules of the library turn down before anything was done.
+const REFUSED: [&str; 5] =
+    ["no_prompt", "not_in_this_version", "no_directory", "no_terminal", "not_adopted"];
+
+/// A failure of the library has the same exit code in every command.
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        let trouble = if REFUSED.contains(&failure.code) {
+            Self::refused(failure.code, failure.message)
+        } else {
+            Self::failed(failure.code, failure.message)
+        };
+        trouble.hint_of(failure.hint)
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -62,3 +79,16 @@ impl fmt::Display for Trouble {
 }
 
 impl std::error::Error for Trouble {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Trouble};
+    use pollux_agent::model::{Failure, Phase};
+
+    #[test]
+    fn an_agent_that_is_not_there_is_a_failure_and_a_directory_that_is_not_is_a_refusal() {
+        let kind = |code| Trouble::from(Failure::new(Phase::Find, code, "")).kind;
+        assert_eq!(kind("no_agent"), Kind::Failed);
+        assert_eq!(kind("no_directory"), Kind::Refused);
+    }
+}

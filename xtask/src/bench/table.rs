@@ -51,6 +51,8 @@ impl Figures {
     }
 
     fn add(&mut self, what: &str, shown: String, limit: Option<String>, used: Option<f64>) {
+        // What is no number is no promise kept, and would be lost on its way through a file.
+        let used = used.map(|used| if used.is_finite() { used } else { f64::MAX });
         self.lines.push(Figure { what: what.to_owned(), shown, limit, used });
     }
 
@@ -84,6 +86,25 @@ impl Figure {
             (false, _) => "",
             (true, true) => "kept",
             (true, false) => "NOT KEPT",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figure, Figures};
+
+    #[test]
+    fn what_is_no_number_is_not_kept_also_where_it_went_through_a_file() {
+        let mut figures = Figures::default();
+        figures.at_most("nan", f64::NAN, 1.0, "");
+        figures.at_most("endless", f64::INFINITY, 1.0, "");
+        figures.at_least("nothing", 0.0, 1.0, "");
+        figures.at_least("nan", f64::NAN, 1.0, "");
+        for figure in &figures.lines {
+            let text = serde_json::to_string(figure).unwrap();
+            let read: Figure = serde_json::from_str(&text).unwrap();
+            assert!(!figure.kept() && !read.kept(), "{text}");
         }
     }
 }

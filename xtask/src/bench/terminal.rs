@@ -150,14 +150,15 @@ async fn idle(host: &Host, figures: &mut Figures) -> anyhow::Result<()> {
     }
     let tmux = processes(host)?;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let before = cpu(&tmux)?;
+    let (before, ended) = (cpu(&tmux)?, ended(&tmux)?);
     tokio::time::sleep(IDLING).await;
     let spent = cpu(&tmux)?.saturating_sub(before);
     let share = spent.as_secs_f64() / IDLING.as_secs_f64() * 100.0;
     // One server and one client, for all of them; none comes and goes while they idle.
     let after = processes(host)?;
     ensure!(after == tmux, "the processes of tmux were {tmux:?} and are {after:?}");
-    figures.tell("tmux processes started a minute for an idle terminal", "0 (peer: 54)");
+    ensure!(self::ended(&tmux)? == ended, "processes were started for terminals that idle");
+    figures.tell("tmux processes started a minute for an idle terminal", "0");
     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     figures.at_most("processes of tmux beside 100 terminals", tmux.len() as f64, 2.0, "");
     figures.at_most("100 idle terminals, of a core, Pollux and tmux", share, 1.0, " %");
@@ -183,6 +184,19 @@ fn processes(host: &Host) -> anyhow::Result<Vec<u32>> {
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// The page faults of those children of these processes and of this one that have ended. Where one was started and has
+/// ended, however short it lived, this is more than before.
+fn ended(processes: &[u32]) -> anyhow::Result<u64> {
+    let mut faults = 0;
+    for process in processes.iter().copied().chain([std::process::id()]) {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+        let fields = stat.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
+        let field = |at| fields.split(' ').nth(at).and_then(|field| field.parse::<u64>().ok());
+        faults += field(8).unwrap_or(0) + field(10).unwrap_or(0);
+    }
+    Ok(faults)
 }
 
 /// The CPU time of these processes and of this one.

@@ -282,7 +282,11 @@ impl Session {
     fn interrupt(&mut self) -> Verdict {
         let works = matches!(self.status, SessionStatus::Working | SessionStatus::Waiting);
         if !works {
-            return Verdict::refused("not_working", "there is no turn to stop", "");
+            return Verdict::refused(
+                "not_working",
+                "there is no turn to stop",
+                "send it a prompt, or end it",
+            );
         }
         self.queue.held = !self.queue.waiting.is_empty();
         Verdict::done(Done::Sent, vec![Effect::Order(Order::Interrupt)])

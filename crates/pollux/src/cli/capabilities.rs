@@ -82,10 +82,8 @@ struct Found {
 
 impl Found {
     fn new(args: &Capabilities, config: &Config) -> anyhow::Result<Self> {
-        let search = config.search_for(args.agent_path.as_ref());
         let runtime = runtime()?;
-        let cache = config.cache.join("agents.json");
-        let found = runtime.block_on(Cli::find(&search, Some(&cache)));
+        let found = runtime.block_on(config.cli(args.agent_path.as_ref()));
         let is_set = |name: &str| config.variables.iter().any(|set| set == name);
         let account = account(&config.gemini, &is_set);
         let (cli, missing) = match found {
@@ -177,27 +175,57 @@ fn print(found: &Found) -> anyhow::Result<()> {
         writeln!(out, "to do: {}", found.advice())?;
     }
     writeln!(out)?;
+    flags(found).write(&mut out, report::width())?;
+    writeln!(out)?;
+    for (title, pairs) in
+        [("driver", DRIVERS), ("feature", FEATURES), ("mode", MODES), ("model", models::MODELS)]
+    {
+        named(title, pairs).write(&mut out, report::width())?;
+        writeln!(out)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn flags(found: &Found) -> Table {
     let mut table = Table::new(&[
         ("flag", Align::Left),
         ("since", Align::Left),
         ("here", Align::Left),
         ("what it is", Align::Flexible),
-    ]);
+    ])
+    .less_needed(&["since", "what it is"]);
     for (flag, since, what, here) in found.flags() {
         let here = if here { "yes" } else { "no" };
         table.row(vec![flag.into(), since.to_string().into(), here.into(), what.into()]);
     }
-    table.write(&mut out, report::width())?;
-    writeln!(out)?;
-    for (title, pairs) in
-        [("driver", DRIVERS), ("feature", FEATURES), ("mode", MODES), ("model", models::MODELS)]
-    {
-        let mut table = Table::new(&[(title, Align::Left), ("what it is", Align::Flexible)]);
-        for (name, what) in pairs {
-            table.row(vec![(*name).into(), (*what).into()]);
-        }
-        table.write(&mut out, report::width())?;
-        writeln!(out)?;
+    table
+}
+
+fn named(title: &'static str, pairs: &[(&str, &str)]) -> Table {
+    let mut table = Table::new(&[(title, Align::Left), ("what it is", Align::Flexible)]);
+    for (name, what) in pairs {
+        table.row(vec![(*name).into(), (*what).into()]);
     }
-    Ok(out.flush()?)
+    table.less_needed(&["what it is"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DRIVERS, FEATURES, Found, MODES, flags, models, named};
+    use pollux_agent::gemini::cli::{Account, State};
+
+    #[test]
+    fn what_can_be_done_fits_a_narrow_window() {
+        let found =
+            Found { cli: None, state: State::Absent, account: Account::None, missing: None };
+        let lists = [("d", DRIVERS), ("f", FEATURES), ("m", MODES), ("n", models::MODELS)];
+        let lists = lists.map(|(title, pairs)| named(title, pairs));
+        for table in [flags(&found)].iter().chain(&lists) {
+            let mut out = Vec::new();
+            table.write(&mut out, Some(40)).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let text = crate::render::clean(&text);
+            assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::session::runtime;
 use crate::client::Client;
 use crate::config::Config;
+use crate::report::table::printable;
 use clap_complete::CompletionCandidate;
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -26,9 +27,21 @@ pub(super) fn ids(begun: &OsStr) -> Vec<CompletionCandidate> {
     let sessions = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
     let sessions = sessions.unwrap_or_default();
     let fits = sessions.into_iter().filter(|session| session.id.starts_with(&begun));
-    fits.map(|session| {
-        let title = session.title.unwrap_or_default();
-        CompletionCandidate::new(session.id).help(Some(title.into()))
-    })
-    .collect()
+    fits.map(|session| offered(session.id, &session.title.unwrap_or_default())).collect()
+}
+
+fn offered(id: String, title: &str) -> CompletionCandidate {
+    CompletionCandidate::new(id).help(Some(printable(title).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::offered;
+
+    #[test]
+    fn a_title_is_one_line_that_no_terminal_obeys() {
+        let offered = offered("id".to_owned(), "a\nb \u{1b}]0;c\u{7}\u{202e}d");
+        let help = offered.get_help().map(ToString::to_string).unwrap_or_default();
+        assert_eq!(help, "a b ␛]0;c␇\u{fffd}d");
+    }
 }

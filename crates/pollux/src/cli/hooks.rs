@@ -140,10 +140,8 @@ impl Install {
     }
 
     fn check_version(&self, config: &Config) -> anyhow::Result<()> {
-        let search = config.search_for(self.agent_path.as_ref());
         let runtime = runtime()?;
-        let cache = config.cache.join("agents.json");
-        match runtime.block_on(Cli::find(&search, Some(&cache))) {
+        match runtime.block_on(config.cli(self.agent_path.as_ref())) {
             Ok(Cli { version: Some(version), path }) if version < SINCE => {
                 Err(too_old(version, &path))
             }

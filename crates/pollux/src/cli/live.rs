@@ -15,7 +15,7 @@ use crate::api::{Adopt, Driver, Summary};
 use crate::cli::session::change;
 use crate::client::Client;
 use crate::config::Config;
-use crate::trouble::Trouble;
+use crate::trouble::{Kind, Trouble};
 use pollux_agent::gemini::terminal::{Found, Live, all};
 use pollux_agent::model::{Event, Failure, Phase};
 use pollux_agent::session::{Done, Reply};
@@ -154,16 +154,10 @@ fn done(json: bool) -> anyhow::Result<()> {
     if json { change::told(&Reply::Done(Done::Sent), true) } else { Ok(()) }
 }
 
-/// A failure of the library as an error of the program: what the rules or the screen turn down is refused.
+/// A failure of the library as an error of the program. What the screen turns down is refused too.
 fn trouble(failure: Failure) -> anyhow::Error {
-    let trouble = match failure.phase {
-        Phase::Request | Phase::Find if !failure.code.starts_with("tmux") => {
-            Trouble::refused(failure.code, failure.message)
-        }
-        _ if ["no_directory", "not_in_this_version"].contains(&failure.code) => {
-            Trouble::refused(failure.code, failure.message)
-        }
-        _ => Trouble::failed(failure.code, failure.message),
-    };
-    trouble.hint_of(failure.hint).into()
+    let by_screen = failure.phase == Phase::Request && !failure.code.starts_with("tmux");
+    let trouble = Trouble::from(failure);
+    let kind = if by_screen { Kind::Refused } else { trouble.kind };
+    Trouble { kind, ..trouble }.into()
 }

@@ -11,7 +11,7 @@ pub(super) mod resume;
 use crate::config::Config;
 use crate::ends::Ends;
 use crate::report;
-use crate::trouble::Trouble;
+use crate::trouble::{Kind, Trouble};
 use anyhow::Context;
 use clap::ValueEnum;
 use live::Live;
@@ -180,6 +180,7 @@ fn first_prompt(args: &Run) -> anyhow::Result<Option<String>> {
 
 /// The agent, and how to talk to it: over ACP where it can, unless something is wanted that only headless has.
 async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Option<Cli>), Failure>> {
+    acp::are_rules_used(args)?;
     if args.agent_command.is_some() {
         return match args.via {
             Some(Via::Headless) => {
@@ -189,9 +190,7 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
             _ => Ok(Ok((Via::Acp, None))),
         };
     }
-    let search = config.search_for(args.agent_path.as_ref());
-    let cache = config.cache.join("agents.json");
-    let cli = match Cli::find(&search, Some(&cache)).await {
+    let cli = match config.cli(args.agent_path.as_ref()).await {
         Ok(cli) => cli,
         Err(failure) => return Ok(Err(failure)),
     };
@@ -301,11 +300,8 @@ async fn start(
     let mut order = Order::new(prompt).mode(args.mode).cwd(cwd);
     for (name, value) in &args.env {
         order = order.env(name, value);
-        // The home of the agent is where its sessions are.
-        if name == "GEMINI_CLI_HOME" {
-            config.gemini = Path::new(value).join(".gemini");
-        }
     }
+    config.at_home_of(&args.env);
     let home = config.gemini.parent().unwrap_or(&config.gemini);
     order = order.home(home).cli(cli.clone());
     for directory in &args.include {
@@ -348,15 +344,14 @@ fn not_started(failure: Failure) -> Outcome {
     Outcome { stop_reason: Some(StopReason::Error), error: Some(failure), ..Outcome::default() }
 }
 
-/// What turns a run down before anything was started.
-const REFUSED: [&str; 3] = ["no_prompt", "not_in_this_version", "no_directory"];
-
 fn exit(outcome: &Outcome) -> ExitCode {
     match &outcome.error {
         None => ExitCode::SUCCESS,
         Some(error) if error.phase == Phase::Cancelled => ExitCode::from(130),
-        Some(error) if REFUSED.contains(&error.code) => ExitCode::from(1),
-        Some(_) => ExitCode::from(2),
+        Some(error) => match Trouble::from(error.clone()).kind {
+            Kind::Refused => ExitCode::from(1),
+            Kind::Failed => ExitCode::from(2),
+        },
     }
 }
 

@@ -31,6 +31,7 @@ const END: Duration = Duration::from_secs(20);
     ~/.config/pollux/config.toml ([serve]), then from POLLUX_PORT, POLLUX_BIND and POLLUX_BEHIND_PROXY, then from flags: \
     the last one counts.\n\nExamples:\n  pollux serve --detach\n  pollux serve --bind 0.0.0.0\n  pollux serve status --json"
 )]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Serve {
     #[command(subcommand)]
     what: Option<What>,

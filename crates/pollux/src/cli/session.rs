@@ -2,6 +2,7 @@
 
 pub(super) mod answer;
 pub(super) mod change;
+mod changed;
 pub(super) mod ended;
 mod listing;
 mod look;

@@ -38,7 +38,7 @@ pub(crate) struct Translate {
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
     /// The size of the screen; taken from the file's name or its rows if not given
-    #[arg(long, value_name = "WxH", value_parser = screen::size)]
+    #[arg(long, value_name = "WxH", value_parser = super::live::new::size)]
     size: Option<Size>,
 }
 
@@ -58,6 +58,7 @@ enum From {
 }
 
 pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
+    is_used(args)?;
     let bytes = read(&args.file)?;
     let mut out = report::raw();
     match args.from {
@@ -81,6 +82,20 @@ pub(super) fn run(args: &Translate) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses what would do nothing.
+fn is_used(args: &Translate) -> anyhow::Result<()> {
+    let is_screen = matches!(args.from, From::Screen);
+    let flags = [
+        ("--session", args.session.is_some() && !matches!(args.from, From::StreamJson)),
+        ("--title", args.title.is_some() && !is_screen),
+        ("--size", args.size.is_some() && !is_screen),
+    ];
+    let Some((flag, _)) = flags.iter().find(|(_, unused)| *unused) else { return Ok(()) };
+    let message = format!("`{flag}` says nothing about this recording");
+    let hint = "`--session` is for `stream-json`, `--title` and `--size` are for `screen`";
+    Err(Trouble::refused("unused_flag", message).hint(hint).into())
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

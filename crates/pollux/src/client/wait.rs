@@ -33,6 +33,20 @@ pub async fn follow(
     after: Option<(u64, u64)>,
     mut see: impl FnMut(&Value) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
+    follow_text(client, session, after, |frame| match serde_json::from_str(frame) {
+        Ok(frame) => see(&frame),
+        Err(_) => Ok(true),
+    })
+    .await
+}
+
+/// The same with each frame as it came, to the byte.
+pub async fn follow_text(
+    client: &Client,
+    session: &str,
+    after: Option<(u64, u64)>,
+    mut see: impl FnMut(&str) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
     let place = after.map(|(seq, epoch)| format!("?after={seq}&epoch={epoch}"));
     let path = format!("/api/v1/sessions/{}/stream{}", escaped(session), place.unwrap_or_default());
     let mut body = client.stream(&path).await?.bytes_stream();
@@ -47,9 +61,8 @@ pub async fn follow(
             let block: Vec<u8> = pending.drain(..end).collect();
             let block = String::from_utf8_lossy(&block);
             let data = block.lines().find_map(|line| line.strip_prefix("data: "));
-            let frame = data.and_then(|data| serde_json::from_str::<Value>(data).ok());
-            if let Some(frame) = frame
-                && !see(&frame)?
+            if let Some(data) = data
+                && !see(data)?
             {
                 return Ok(());
             }

@@ -10,15 +10,21 @@ const ALONE: &[&str] = &[
     "sessions show no-such-session",
     "sessions search nothing-like-that",
     "sessions export latest --to somewhere",
+    "sessions export latest --subagents --to somewhere --format json",
+    "sessions export --all --project /nowhere --to somewhere --format json",
+    "sessions stats --project /nowhere",
     "sessions follow no-such-session",
     "sessions rescue no-such-session",
     "translate --from session nothing.jsonl",
     "translate --from screen nothing.txt",
+    "translate --from session nothing.jsonl --size 80x24",
+    "translate --from screen nothing.txt --session nothing.jsonl",
     "run hello",
     "run --env WRONG hello",
     "run --agent-path nothing hello",
     "run --agent-command nothing-of-that-name hello",
     "run --rules nothing.toml hello",
+    "run --permission deny --rules wrong.toml hello",
     "run --resume no-such-session hello",
     "capabilities --probe",
     "demo",
@@ -39,6 +45,7 @@ const ALONE: &[&str] = &[
     "hooks install --scope nowhere",
     "serve --bind 0.0.0.0 --certificate nothing.pem --key nothing.pem",
     "serve --behind-proxy nonsense",
+    "serve --port 1 status",
     "man --to wrong.toml/below",
 ];
 
@@ -48,6 +55,9 @@ const WITH_DAEMON: &[&str] = &[
     "show latest",
     "logs no-such-session",
     "queue no-such-session",
+    "queue no-such-session --text other",
+    "search nothing-like-that",
+    "new --agent-path nothing",
     "wait no-such-session",
     "devices --revoke nobody",
     "jobs show no-such-job",
@@ -62,6 +72,9 @@ const WITH_DAEMON: &[&str] = &[
     "sessions restore no-such-session",
     "serve --port 0",
 ];
+
+/// What was found is what they print, and not why they failed.
+const FINDINGS: &[&str] = &["profiles validate wrong.md", "sessions search nothing-like-that"];
 
 /// A user with no agent, and some files that are wrong.
 fn user() -> User {
@@ -79,6 +92,13 @@ fn told(user: &User, lines: &[&str]) -> String {
         let done = user.run(line);
         assert_ne!(done.code, 0, "`pollux {line}` did what was asked: {}", done.out);
         assert_ne!(done.code, 101, "`pollux {line}` panicked: {}", done.err);
+        // What clap says has its own way of saying what to do.
+        let says = ["hint:", "--help"].iter().any(|word| done.err.contains(word));
+        assert!(
+            says || FINDINGS.contains(line),
+            "`pollux {line}` says not what to do: {}",
+            done.err
+        );
         writeln!(all, "$ pollux {line}\n{}→ {}\n", done.err, done.code).unwrap();
     }
     all
@@ -96,6 +116,9 @@ fn an_error_of_the_daemon_says_the_same() {
         let _down = Down(&user);
         let started = user.run("serve --detach --port 0");
         assert_eq!(started.code, 0, "{}", started.err);
+        assert_eq!(user.json("search nothing-like-that --json"), serde_json::json!([]));
+        let none = user.run("ls --all").err;
+        assert!(none.contains("pollux new") && !none.contains("--all"), "{none}");
         told(&user, WITH_DAEMON)
     };
     insta::assert_snapshot!("errors_of_the_daemon", text);

@@ -19,6 +19,7 @@ const HOSTILE: &[&str] = &[
     "<meta http-equiv=refresh content='0;url=https://evil.example'><base href=https://evil.example>",
     "```html\n</code></pre><script>document.title='owned'</script>",
     "| a |\n|---|\n| <iframe src=//evil.example></iframe> |",
+    "&#x202e;txt [&#8238;exe](https://evil.example/&#x202e;gpj) `a` ```&#x2066;x",
     "\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[2J\u{9b}1mred\u{202e}txt\u{8}\u{8}",
 ];
 

@@ -11,6 +11,7 @@ mod errors;
 mod hooks;
 mod hostile;
 mod live;
+mod odd;
 mod played;
 mod rehearse;
 mod render;

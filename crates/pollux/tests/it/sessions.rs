@@ -340,6 +340,13 @@ fn a_reader_that_goes_away_is_no_error() {
         assert!(status.success(), "{line}: {status}");
         assert!(!first.is_empty(), "{line}");
     }
+    // One that is gone before the first word.
+    for line in ["sessions list --json --all", "sessions list --all", "--help", "sessions --help"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = user.command(line).stdout(writer).status().unwrap();
+        assert!(status.success(), "{line}: {status}");
+    }
 }
 
 #[test]

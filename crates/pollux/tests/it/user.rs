@@ -69,7 +69,14 @@ impl User {
 
     /// Calls the program. The home is `HOME` in what it says.
     pub(crate) fn run(&self, line: &str) -> Done {
-        let mut command = Command::from_std(self.command(line));
+        self.run_with(line, |_| {})
+    }
+
+    /// The same where more is set.
+    pub(crate) fn run_with(&self, line: &str, set: impl Fn(&mut process::Command)) -> Done {
+        let mut command = self.command(line);
+        set(&mut command);
+        let mut command = Command::from_std(command);
         let output = command.timeout(Duration::from_mins(1)).output().unwrap();
         let home = self.path().display().to_string();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&home, "HOME");

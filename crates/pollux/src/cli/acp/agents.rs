@@ -118,16 +118,11 @@ pub(super) enum How {
 impl Agents {
     pub(super) async fn new(args: Acp, config: &Config) -> anyhow::Result<Self> {
         let mut config = config.clone();
-        for (name, value) in &args.env {
-            if name == "GEMINI_CLI_HOME" {
-                config.gemini = Path::new(value).join(".gemini");
-            }
-        }
+        config.at_home_of(&args.env);
         let (cli, hub) = if args.agent_command.is_some() {
             (None, Hub::new(Arc::new(Plain)))
         } else {
-            let search = config.search_for(args.agent_path.as_ref());
-            let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
+            let cli = config.cli(args.agent_path.as_ref()).await?;
             (Some(cli), Hub::new(Arc::new(Quirks::default())))
         };
         let (args, config) = (Arc::new(args), Arc::new(config));

@@ -79,7 +79,7 @@ impl Joined {
             // When the daemon is gone, so is the session for us, until a prompt joins it again.
             let _ended = follow(&own, &session, None, see).await;
         });
-        let first = frames.recv().await.context("the daemon is gone")?;
+        let first = frames.recv().await.with_context(|| client.gone())?;
         let snapshot = Snapshot::deserialize(first)?;
         let place = Place { seq: snapshot.seq, epoch: snapshot.epoch };
         let history = history(&client, id, &snapshot, heard).await?;

@@ -7,7 +7,6 @@ use crate::report;
 use crate::report::table::{Align, Table};
 use pollux_agent::acp::{About, Agent, Config as AgentConfig, Named, Open, Opened};
 use pollux_agent::gemini::acp::Gemini;
-use pollux_agent::gemini::cli::Cli;
 use pollux_agent::model::Failure;
 use serde_json::json;
 use std::io::Write;
@@ -50,8 +49,7 @@ async fn start(args: &Capabilities, config: &Config) -> Result<Agent, Failure> {
         let program = words.next().unwrap_or_default();
         return Agent::spawn(AgentConfig::new(program).args(words).cwd(&config.cwd)).await;
     }
-    let search = config.search_for(args.agent_path.as_ref());
-    let cli = Cli::find(&search, Some(&config.cache.join("agents.json"))).await?;
+    let cli = config.cli(args.agent_path.as_ref()).await?;
     Gemini::new().cli(cli).cwd(&config.cwd).spawn().await
 }
 

@@ -4,6 +4,7 @@
 
 use super::desk::Desk;
 use crate::report;
+use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::acp::McpServer;
 use serde_json::{Value, json};
@@ -37,8 +38,10 @@ impl Bridge {
     /// Listens for agents.
     pub(super) fn open(desk: &Desk) -> anyhow::Result<Self> {
         let directory = tempfile::Builder::new().prefix("pollux-mcp-").tempdir()?;
-        let listener = UnixListener::bind(socket(directory.path()))
-            .context("could not open a socket for MCP servers")?;
+        let listener = UnixListener::bind(socket(directory.path())).with_context(|| {
+            let hint = "the directory for temporary files must be one that you may write to";
+            Trouble::failed("no_socket", "could not open a socket for MCP servers").hint(hint)
+        })?;
         let (mut tasks, agents) = (JoinSet::new(), Agents::default());
         tasks.spawn(listen(listener, desk.clone(), Arc::clone(&agents)));
         Ok(Self { directory, tasks, agents })
@@ -140,7 +143,10 @@ impl Mcp {
     /// Carries lines both ways until one side has had enough.
     pub(in crate::cli) fn run(&self) -> anyhow::Result<ExitCode> {
         let stream = net::UnixStream::connect(&self.socket);
-        let mut writes = stream.context("the program that has this server is gone")?;
+        let mut writes = stream.with_context(|| {
+            let message = "the program that has this server is gone";
+            Trouble::failed("no_server", message).hint("start its session again")
+        })?;
         let reads = writes.try_clone()?;
         writeln!(writes, "{}", self.server)?;
         std::thread::spawn(move || {

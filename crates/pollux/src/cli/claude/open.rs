@@ -17,7 +17,7 @@ use pollux_agent::gemini::acp::{Aside, Decision, Denied, Gemini, Live, Resume};
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::transcript::fork::fork;
 use pollux_agent::model::Failure;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the first request may bring along that would change what the caller gets.
 const REFUSED: [&str; 6] =
@@ -66,17 +66,13 @@ pub(super) async fn open(
     config: &Config,
     desk: &Desk,
 ) -> anyhow::Result<Result<Opened, Failure>> {
-    let search = config.search_for(setup.agent_path.as_ref());
-    let cli = match Cli::find(&search, Some(&config.cache.join("agents.json"))).await {
+    let cli = match config.cli(setup.agent_path.as_ref()).await {
         Ok(cli) => cli,
         Err(failure) => return Ok(Err(failure)),
     };
-    let mut gemini = config.gemini.clone();
-    for (name, value) in &setup.env {
-        if name == "GEMINI_CLI_HOME" {
-            gemini = Path::new(value).join(".gemini");
-        }
-    }
+    let mut own = config.clone();
+    own.at_home_of(&setup.env);
+    let gemini = own.gemini;
     let mut aside = Aside::default();
     let mut setup = setup;
     for name in &start.servers {

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) async fn look(config: &Config) -> Vec<Finding> {
     let is_set = |name: &str| config.variables.iter().any(|set| set == name);
     let account = account(&config.gemini, &is_set);
-    let cli = Cli::find(&config.search, Some(&config.cache.join("agents.json"))).await;
+    let cli = config.cli(None).await;
     let state = State::of(cli.as_ref().ok(), account);
     let mut findings = vec![program(cli.as_ref().ok(), state)];
     findings.push(match account {

@@ -3,6 +3,7 @@
 use super::find;
 use crate::cli::complete::ids;
 use crate::config::Config;
+use crate::trouble::Trouble;
 use anyhow::Context;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::Found;
@@ -38,5 +39,8 @@ pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
         tmux.args(["new-session", "-t", SESSION, ";", "select-window", "-t", &found.pane, ";"]);
         tmux.args(["set-option", "destroy-unattached", "on"]);
     }
-    Err(tmux.exec()).context("could not start tmux")
+    Err(tmux.exec()).with_context(|| {
+        Trouble::failed("no_tmux", "could not start tmux")
+            .hint("install it: agents in terminals live in it")
+    })
 }

@@ -10,7 +10,6 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use crate::trouble::Trouble;
-use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Live, Start, all, is_id_taken};
 use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
@@ -89,8 +88,10 @@ pub(crate) struct New {
     tell: Tell,
 }
 
-pub(super) fn size(text: &str) -> Result<Size, String> {
-    Size::parse(text).ok_or_else(|| "a size is written 120x40".to_owned())
+/// A size as people write it, for clap.
+pub(in crate::cli) fn size(text: &str) -> Result<Size, String> {
+    let wrong = || "a size is written as columns x rows, such as 120x40".to_owned();
+    Size::parse(text).ok_or_else(wrong)
 }
 
 impl New {
@@ -99,9 +100,7 @@ impl New {
             return self.over_daemon(driver, config).await;
         }
         let mut config = config.clone();
-        if let Some((_, home)) = self.env.iter().find(|(name, _)| name == "GEMINI_CLI_HOME") {
-            config.gemini = Path::new(home).join(".gemini");
-        }
+        config.at_home_of(&self.env);
         let Some(mut live) = self.start_or_leave(&config).await? else {
             return Ok(ExitCode::from(130));
         };
@@ -213,9 +212,7 @@ impl New {
 
     async fn start(&self, config: &Config) -> anyhow::Result<Live> {
         let cwd = self.cwd.as_ref().map_or_else(|| config.cwd.clone(), |cwd| config.cwd.join(cwd));
-        let search = config.search_for(self.agent_path.as_ref());
-        let cache = config.cache.join("agents.json");
-        let cli = Cli::find(&search, Some(&cache)).await.map_err(trouble)?;
+        let cli = config.cli(self.agent_path.as_ref()).await.map_err(trouble)?;
         let home = config.gemini.parent().unwrap_or(&config.gemini);
         let mut start = Start::new()
             .socket(config.tmux.clone())

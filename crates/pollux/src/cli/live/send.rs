@@ -194,6 +194,9 @@ pub(super) async fn come_to_rest(
     if rest == Some(Rest::Done(StopReason::EndTurn)) {
         hear_out(live, teller).await?;
     }
+    if matches!(rest, Some(Rest::Done(_))) {
+        teller.only_seen()?;
+    }
     Ok(rest.unwrap_or(Rest::Exited))
 }
 

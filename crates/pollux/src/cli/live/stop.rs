@@ -3,7 +3,7 @@
 use super::{daemon, done, find, order, trouble};
 use crate::cli::complete::ids;
 use crate::cli::session::change;
-use crate::client::{Client, Until, wait};
+use crate::client::{Client, Until, Waited, wait};
 use crate::config::Config;
 use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
@@ -62,7 +62,9 @@ async fn over_daemon(client: &Client, id: &str, json: bool) -> anyhow::Result<Ex
         let trouble = Trouble::failed("not_stopped", "the agent was told to end, and goes on");
         return Err(trouble.hint(format!("look at it: `pollux screen {session}`")).into());
     };
-    gone?;
+    if gone? == Waited::Gone {
+        return Err(client.gone().into());
+    }
     change::told(&reply, json)?;
     Ok(ExitCode::SUCCESS)
 }

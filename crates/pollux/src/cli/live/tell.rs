@@ -1,11 +1,12 @@
 //! What happens in a session, for those who asked: as words, as events, or as a story for those who only look.
 
+use crate::cli::question;
 use crate::render::clean;
 use crate::report;
 use clap::ValueEnum;
 use pollux_agent::gemini::terminal::is_prompt;
 use pollux_agent::model::{
-    Event, EventKind, Level, Meaning, Part, Question, Role, SessionStatus, StopReason,
+    Event, EventKind, Level, Part, Question, Role, SessionStatus, StopReason,
 };
 use std::collections::HashMap;
 use std::io::Write;
@@ -240,6 +241,16 @@ impl Teller {
         Ok(())
     }
 
+    /// Tells what was seen of an answer where nothing of it was recorded, and nothing more will be.
+    pub(in crate::cli) fn only_seen(&mut self) -> anyhow::Result<()> {
+        let seen = std::mem::take(&mut self.text);
+        let told = matches!(self.format, Format::Text | Format::Kept);
+        if self.heard || !told || seen.trim().is_empty() {
+            return Ok(());
+        }
+        self.say(seen.trim().to_owned())
+    }
+
     /// The turn was stopped in the middle of an answer: the agent keeps nothing of that, so what was seen of it is told.
     fn break_off(&mut self) -> anyhow::Result<()> {
         let seen = std::mem::take(&mut self.text);
@@ -264,19 +275,36 @@ pub(in crate::cli) fn is_news<'s>(seen: &str, mut said: impl Iterator<Item = &'s
 
 /// A question, and what can be answered.
 pub(super) fn question(question: &Question<'_>) {
-    report::note(&format!("? {}", clean(&question.text.to_str())));
-    match question.meaning.as_deref() {
-        Some(Meaning::Command { command, .. }) => report::note(&format!("  $ {}", clean(command))),
-        Some(Meaning::Mutation { path, diff, .. }) => {
-            report::note(&format!("  {}", clean(path)));
-            for line in diff.iter().flat_map(|diff| diff.lines()) {
-                report::note(&format!("  {}", clean(line)));
-            }
-        }
-        Some(Meaning::Card { title, .. }) => report::note(&format!("  {}", clean(title))),
-        _ => {}
+    for line in question::lines(question) {
+        report::note(&line);
     }
-    for (at, option) in question.options.iter().enumerate() {
-        report::note(&format!("  {}. {}", at + 1, clean(&option.label.to_str())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, Rest, Teller};
+    use pollux_agent::model::{Event, EventKind, Part, Source, StopReason, Text};
+
+    #[test]
+    fn what_was_only_seen_is_told_once_the_turn_is_over() {
+        let mut teller = Teller::new(Format::Kept);
+        let grew = |text: &'static str| EventKind::TextGrew {
+            part: Part::Text,
+            text: Text::from(text),
+            message_id: None,
+        };
+        let ended = EventKind::TurnEnded {
+            stop_reason: StopReason::EndTurn,
+            duration_ms: None,
+            tool_calls: None,
+            error: None,
+        };
+        let mut rest = None;
+        for kind in [grew("a "), grew("word"), ended] {
+            rest = teller.event(&Event::new(Source::Acp, kind)).unwrap();
+        }
+        assert_eq!(rest, Some(Rest::Done(StopReason::EndTurn)));
+        teller.only_seen().unwrap();
+        assert_eq!(teller.answer(), "a word");
     }
 }

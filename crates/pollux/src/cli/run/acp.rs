@@ -66,6 +66,15 @@ impl Talk {
     }
 }
 
+/// Refuses rules that nobody would look at.
+pub(super) fn are_rules_used(args: &Run) -> anyhow::Result<()> {
+    if args.rules.is_some() && args.permission.is_some_and(|asked| asked != Permission::Rules) {
+        let message = "`--rules` is for `--permission rules`".to_owned();
+        return Err(refused("unused_rules", message, "leave one of the two out"));
+    }
+    Ok(())
+}
+
 /// Who answers the questions of this run. Refused where somebody is to be asked and nobody is there.
 pub(super) fn policy(args: &Run) -> anyhow::Result<Policy> {
     let asked = args.permission.unwrap_or(match (&args.rules, report::can_ask()) {
@@ -183,11 +192,8 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
     }
     for (name, value) in &args.env {
         order = order.env(name, value);
-        // The home of the agent is where its sessions are.
-        if name == "GEMINI_CLI_HOME" {
-            config.gemini = Path::new(value).join(".gemini");
-        }
     }
+    config.at_home_of(&args.env);
     let home = config.gemini.parent().unwrap_or(&config.gemini);
     order = order.home(home).cli(cli.clone());
     for directory in &args.include {

@@ -1,10 +1,10 @@
 //! Asks the person at the terminal: what would be done is shown, and a key answers.
 
-use crate::render::clean;
+use crate::cli::question;
 use crate::report;
 use crate::report::keys::{Keys, Wanted, line};
 use crate::report::table::printable;
-use pollux_agent::model::{Choice, Effect, Meaning, Question};
+use pollux_agent::model::{Choice, Effect, Question};
 use std::collections::VecDeque;
 use tokio::task::JoinSet;
 
@@ -77,7 +77,7 @@ impl Asker {
 /// Asks one question. None where its answer is not wanted any more.
 fn ask(question: &Question<'_>, wanted: &Wanted) -> anyhow::Result<Option<Said>> {
     let pressed = Keys::open()?;
-    for line in shown(question) {
+    for line in question::wanted(question) {
         report::note(&line);
     }
     let keys = keys(question);
@@ -120,78 +120,19 @@ fn keys<'q>(question: &'q Question<'_>) -> Vec<(char, &'q Choice<'q>)> {
     taken
 }
 
-/// What would be done: the command, or the change. All of it stands further to the right than what we say ourselves, so that
-/// no line of it can pass for one of ours.
-fn shown(question: &Question<'_>) -> Vec<String> {
-    let tool = question.tool.as_ref().map(|tool| printable(&tool.to_str()));
-    let mut lines = vec![format!("? {} wants to:", tool.as_deref().unwrap_or("the agent"))];
-    let mut show = |first: &str, text: &str| {
-        let begins = std::iter::once(first).chain(std::iter::repeat("    "));
-        let text = clean(text);
-        lines.extend(text.lines().zip(begins).map(|(line, begin)| format!("{begin}{line}")));
-    };
-    match question.meaning.as_deref() {
-        Some(Meaning::Command { command, .. }) => show("  $ ", command),
-        Some(Meaning::Mutation { path, diff, .. }) => {
-            show("  change ", path);
-            show("    ", diff.as_deref().unwrap_or_default());
-        }
-        Some(Meaning::Card { title, .. }) => show("  ", title),
-        _ => show("  ", &question.text.to_str()),
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{keys, shown};
-    use pollux_agent::model::{Choice, Derived, Effect, Meaning, Question, QuestionKind, Text};
-
-    fn question() -> Question<'static> {
-        let choice = |id: &str, effect| Choice {
-            id: Text::from(id.to_owned()),
-            label: Text::from(id.to_owned()),
-            effect,
-        };
-        Question {
-            id: Text::from("q1"),
-            kind: QuestionKind::Mcp,
-            tool_id: None,
-            tool: Some(Text::from("run_shell_command")),
-            text: Text::from("x"),
-            meaning: Some(Box::new(Meaning::Command {
-                command: "rm -rf \u{1b}[2J/\n[y] Allow  [n] Reject".to_owned(),
-                output: None,
-                exit_code: None,
-                derived: Derived::default(),
-            })),
-            input: None,
-            request: None,
-            options: vec![
-                choice("proceed_always_server", Effect::AllowAlways),
-                choice("proceed_always_tool", Effect::AllowAlways),
-                choice("proceed_once", Effect::AllowOnce),
-                choice("cancel", Effect::RejectOnce),
-            ],
-        }
-    }
+    use super::keys;
+    use crate::cli::question::tests::hostile;
 
     #[test]
     fn each_option_has_a_key_of_its_own_by_what_it_does() {
-        let question = question();
+        let question = hostile();
         let keys: Vec<(char, String)> =
             keys(&question).iter().map(|(key, choice)| (*key, choice.id.to_string())).collect();
-        assert_eq!(keys[2], ('y', "proceed_once".to_owned()));
+        assert_eq!(keys[2], ('y', "proceed_once\n  5. cancel".to_owned()));
         assert_eq!(keys[0].0, 'a');
         assert_eq!(keys[1].0, '2');
         assert_eq!(keys[3].0, 'n');
-    }
-
-    #[test]
-    fn the_command_is_shown_and_cannot_steer_the_terminal() {
-        let lines = shown(&question()).join("\n");
-        assert!(lines.contains("$ rm -rf"), "{lines}");
-        assert!(!lines.contains('\u{1b}'), "{lines}");
-        assert!(lines.contains("\n    [y] Allow"), "it cannot pass for what we say: {lines}");
     }
 }

@@ -158,7 +158,7 @@ impl Words {
                 self.aside("↺ the text before was of an attempt that failed")?;
             }
             EventKind::Notice { level, text } => {
-                self.end_line()?;
+                self.make_room()?;
                 match level {
                     Level::Warning => report::warn(&clean(text)),
                     Level::Error => report::quiet(&format!("✗ {}", cut(text))),
@@ -184,11 +184,15 @@ impl Words {
 
     /// A line beside the answer.
     fn aside(&mut self, text: &str) -> anyhow::Result<()> {
-        if report::both_are_terminals() {
-            self.end_line()?;
-        }
+        self.make_room()?;
         report::quiet(text);
         Ok(())
+    }
+
+    /// Where both are seen on one screen, what is said beside the answer begins a line of its own. A file or a pipe gets the
+    /// answer as it was given.
+    fn make_room(&mut self) -> anyhow::Result<()> {
+        if report::both_are_terminals() { self.end_line() } else { Ok(()) }
     }
 
     fn end_line(&mut self) -> anyhow::Result<()> {

@@ -2,15 +2,15 @@
 
 use super::change::{Tell, order};
 use crate::api::Summary;
+use crate::cli::question;
 use crate::client::Client;
-use crate::render::clean;
 use crate::report;
+use crate::report::table::printable;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::screen::unticked;
-use pollux_agent::model::{Effect, Question};
+use pollux_agent::model::Question;
 use pollux_agent::session::{Chosen, Command, Offered, Unclear, choose};
-use serde::Deserialize;
-use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -29,29 +29,12 @@ pub(crate) struct Given {
     pub tell: Tell,
 }
 
-#[derive(Debug, Deserialize)]
-struct Asked {
-    id: String,
-    text: String,
-    options: Vec<Entry>,
-    /// What it is about.
-    #[serde(default)]
-    meaning: Value,
-}
-
-#[derive(Debug, Deserialize)]
-struct Entry {
-    id: String,
-    label: String,
-    effect: Effect,
-}
-
 pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode> {
     let summary = client.session(&args.session).await?;
     let mut open = Vec::new();
     for question in &summary.questions {
-        let asked: Asked = serde_json::from_str(question.question.get())?;
-        if args.question.as_ref().is_none_or(|id| asked.id == *id) {
+        let asked: Question<'_> = serde_json::from_str(question.question.get())?;
+        if args.question.as_ref().is_none_or(|id| asked.id == **id) {
             open.push((asked, question.shown.clone()));
         }
     }
@@ -67,9 +50,9 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
     let Chosen { at, words } = chosen(asked, choice, args.reason.is_some())?;
     let reason = words.map(str::to_owned).or(args.reason);
     let Some(option) = asked.options.get(at) else { return Err(which(&open)) };
-    let choice = option.id.clone();
+    let choice = option.id.to_string();
     let command = Command::Answer {
-        question_id: asked.id.clone(),
+        question_id: asked.id.to_string(),
         choice,
         reason,
         shown: Some(shown.clone()),
@@ -82,20 +65,20 @@ pub(crate) fn shown(question: &Question<'_>, json: bool) -> anyhow::Result<()> {
     if json {
         return report::json(&[serde_json::json!({ "question": question })]);
     }
-    report::text(&as_text(&serde_json::from_value(serde_json::to_value(question)?)?))
+    report::text(&as_text(question))
 }
 
 /// Says beside everything else what is asked.
 pub(super) fn note(summary: &Summary) -> anyhow::Result<()> {
     for open in &summary.questions {
-        let asked: Asked = serde_json::from_str(open.question.get())?;
+        let asked: Question<'_> = serde_json::from_str(open.question.get())?;
         report::note(as_text(&asked).trim_end());
     }
     report::quiet("it waits for an answer: `pollux answer`");
     Ok(())
 }
 
-fn which(open: &[(Asked, String)]) -> anyhow::Error {
+fn which(open: &[(Question<'_>, String)]) -> anyhow::Error {
     if open.is_empty() {
         let trouble = Trouble::refused("no_question", "there is no such question");
         return trouble.hint("`pollux show ID` shows what a session asks").into();
@@ -103,35 +86,35 @@ fn which(open: &[(Asked, String)]) -> anyhow::Error {
     let mut hint = "say which, with `--question ID`:".to_owned();
     for (asked, _) in open {
         // Writing to a string does not fail.
-        let _written = write!(hint, "\n  {}  {}", clean(&asked.id), clean(&asked.text));
+        let _written = write!(
+            hint,
+            "\n  {}  {}",
+            printable(&asked.id.to_str()),
+            printable(&asked.text.to_str())
+        );
     }
     let message = format!("{} questions are open", open.len());
     Trouble::refused("several_questions", message).hint(hint).into()
 }
 
-fn as_text(asked: &Asked) -> String {
-    let mut text = format!("{}\n", clean(&asked.text));
-    let about = |name: &str| asked.meaning.get(name).and_then(Value::as_str).map(clean);
-    if let Some(command) = about("command") {
-        let _written = writeln!(text, "  $ {command}");
-    } else if let Some(path) = about("path") {
-        let _written = writeln!(text, "  {path}\n{}", about("diff").unwrap_or_default());
-    }
-    for (index, option) in asked.options.iter().enumerate() {
-        let (label, id) = (clean(&option.label), clean(&option.id));
-        let id = if id == label { String::new() } else { format!("  ({id})") };
-        let _written = writeln!(text, "  {}. {label}{id}", index + 1);
-    }
-    text
+fn as_text(question: &Question<'_>) -> String {
+    question::lines(question).join("\n") + "\n"
 }
 
-fn offered(option: &Entry) -> Offered<'_> {
-    let label = unticked(&option.label);
-    Offered { id: &option.id, label, number: None, effect: option.effect }
-}
-
-fn chosen<'w>(asked: &Asked, word: &'w str, reason: bool) -> anyhow::Result<Chosen<'w>> {
-    let all: Vec<Offered<'_>> = asked.options.iter().map(offered).collect();
+fn chosen<'w>(asked: &Question<'_>, word: &'w str, reason: bool) -> anyhow::Result<Chosen<'w>> {
+    let texts = asked.options.iter().map(|option| (option.id.to_str(), option.label.to_str()));
+    let texts: Vec<(Cow<'_, str>, Cow<'_, str>)> = texts.collect();
+    let all: Vec<Offered<'_>> = asked
+        .options
+        .iter()
+        .zip(&texts)
+        .map(|(option, (id, label))| Offered {
+            id,
+            label: unticked(label),
+            number: None,
+            effect: option.effect,
+        })
+        .collect();
     choose(&all, word, reason).map_err(|unclear| {
         let why = match unclear {
             Unclear::None => format!("`{word}` was not offered"),

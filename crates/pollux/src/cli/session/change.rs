@@ -1,6 +1,7 @@
 //! Orders for sessions of the daemon: new, send, interrupt, mode, model, stop; and the queue.
 
-use super::waiting::{self, Own};
+use super::changed::Change;
+use super::waiting::{self, Object, Own};
 use crate::api::Begin;
 use crate::cli::complete::ids;
 use crate::client::Client;
@@ -37,7 +38,8 @@ pub(crate) async fn begin(client: &Client, begin: &Begin, tell: Tell) -> anyhow:
     }
     if tell.wait {
         let own = Own { prompt: begin.prompt.as_deref(), explained: false };
-        return waiting::until_idle(client, &summary, own, tell.json.then_some(&summary)).await;
+        return waiting::until_idle(client, &summary, own, tell.json.then_some(Object::Session))
+            .await;
     }
     if tell.json {
         report::json(&summary)?;
@@ -58,7 +60,11 @@ pub(crate) async fn order(
         _ => None,
     };
     let explained = matches!(&command, Command::Answer { reason: Some(_), .. });
+    let change = Change::of(&command, &summary);
     let reply = client.command(&summary.id, command).await?;
+    if let Some(change) = change {
+        change.is_made(client, &summary).await?;
+    }
     if !tell.wait {
         told(&reply, tell.json)?;
         return Ok(ExitCode::SUCCESS);
@@ -67,7 +73,7 @@ pub(crate) async fn order(
         told(&reply, false)?;
     }
     let own = Own { prompt: prompt.as_deref(), explained };
-    waiting::until_idle(client, &summary, own, tell.json.then_some(&reply)).await
+    waiting::until_idle(client, &summary, own, tell.json.then_some(Object::Reply(&reply))).await
 }
 
 /// The prompts that wait: list them, change one, take one back, go on
@@ -80,7 +86,7 @@ pub(crate) struct Queue {
     #[arg(long, value_name = "ID", requires = "text", conflicts_with_all = ["cancel", "go_on"])]
     edit: Option<String>,
     /// The other text
-    #[arg(long)]
+    #[arg(long, requires = "edit")]
     text: Option<String>,
     /// Take back the prompt with this id
     #[arg(long, value_name = "ID", conflicts_with = "go_on")]

@@ -2,12 +2,12 @@
 
 use crate::api::{Events, Summary};
 use crate::client::{Client, escaped};
-use pollux_agent::model::{Event, EventKind, Level};
+use pollux_agent::model::{Event, EventKind};
 
 /// How many of the last events are looked at: what is told of an end is told with it.
 const LAST: u64 = 20;
 
-/// What was told of it as an error, if anything was.
+/// What was told of its end, if anything was.
 pub(in crate::cli) async fn why(
     client: &Client,
     summary: &Summary,
@@ -17,7 +17,7 @@ pub(in crate::cli) async fn why(
     let page: Events = client.get(&path).await?;
     let mut told = page.events.iter().filter_map(|numbered| {
         match Event::from_json(numbered.event.get()).ok()?.kind {
-            EventKind::Notice { level: Level::Error, text } => Some(text),
+            EventKind::SessionEnded { reason } => Some(reason),
             _ => None,
         }
     });

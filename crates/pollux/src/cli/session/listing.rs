@@ -11,8 +11,6 @@ use pollux_agent::model::SessionStatus;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// How wide the table is where no window says.
-const PIPED_WIDTH: usize = 160;
 const SHOWN: usize = 30;
 const MOST: usize = 1000;
 
@@ -43,12 +41,12 @@ pub(super) async fn run(args: Ls, config: &Config) -> anyhow::Result<ExitCode> {
         let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
         report::text(&ids.join("\n"))?;
     } else {
-        table(&sessions)?;
+        table(&sessions, args.all)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(sessions: &[Summary]) -> anyhow::Result<()> {
+fn table(sessions: &[Summary], all: bool) -> anyhow::Result<()> {
     let dim = Style::new().dimmed();
     let mut table = Table::new(&[
         ("id", Align::Left),
@@ -73,12 +71,11 @@ fn table(sessions: &[Summary]) -> anyhow::Result<()> {
         ]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if sessions.is_empty() {
-        report::note(
-            "no agent is there: begin with `pollux new`, or see all with `pollux ls --all`",
-        );
+        let more = if all { "" } else { ", or see all with `pollux ls --all`" };
+        report::note(&format!("no agent is there: begin with `pollux new`{more}"));
     }
     Ok(())
 }

@@ -1,15 +1,17 @@
 //! Commands that look: show, logs, search.
 
 use super::listing;
-use crate::api::{Events, Found, Messages, Search as Hits, Summary};
+use crate::api::{Events, Found, Messages, Numbered, Search as Hits, Summary};
 use crate::cli::complete::ids;
-use crate::client::{Client, escaped, follow};
+use crate::client::{Client, escaped, follow_text};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
 use crate::report::table::{Align, Table};
+use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::model::SessionStatus;
+use serde::Deserialize;
 use serde_json::Value;
 use std::io::Write;
 use std::process::ExitCode;
@@ -136,9 +138,8 @@ pub(super) async fn logs(args: Logs, config: &Config) -> anyhow::Result<ExitCode
     let summary = client.session(&args.session).await?;
     let id = summary.id;
     let mut after = match (args.after, args.tail) {
-        (Some(after), _) => after,
-        (None, Some(tail)) => summary.seq.saturating_sub(tail),
-        (None, None) => 0,
+        (after, Some(tail)) => after.unwrap_or(0).max(summary.seq.saturating_sub(tail)),
+        (after, None) => after.unwrap_or(0),
     };
     let mut out = report::raw();
     let epoch = loop {
@@ -156,16 +157,32 @@ pub(super) async fn logs(args: Logs, config: &Config) -> anyhow::Result<ExitCode
     if !args.follow {
         return Ok(ExitCode::SUCCESS);
     }
-    follow(&client, &id, Some((after, epoch)), |frame| {
-        for event in frame["events"].as_array().into_iter().flatten() {
+    let mut over = false;
+    follow_text(&client, &id, Some((after, epoch)), |frame| {
+        let Ok(frame) = serde_json::from_str::<Frame>(frame) else { return Ok(true) };
+        for event in &frame.events {
             report::line(&mut out, event)?;
         }
         out.flush()?;
-        let status = frame.pointer("/session/status").and_then(Value::as_str);
-        Ok(status != Some("exited"))
+        over = frame.session.is_some_and(|now| now.status == SessionStatus::Exited);
+        Ok(!over)
     })
     .await?;
-    Ok(ExitCode::SUCCESS)
+    // Whoever follows is told that they follow no more.
+    if over { Ok(ExitCode::SUCCESS) } else { Err(client.gone().into()) }
+}
+
+/// A frame, as far as it is of use here: its events as they are in the log, to the byte.
+#[derive(Deserialize)]
+struct Frame {
+    #[serde(default)]
+    events: Vec<Numbered>,
+    session: Option<Now>,
+}
+
+#[derive(Deserialize)]
+struct Now {
+    status: SessionStatus,
 }
 
 /// Find words in all that the daemon has seen
@@ -194,6 +211,11 @@ pub(super) async fn search(args: Search, config: &Config) -> anyhow::Result<Exit
             format!("{short}  {:>6}  {}\n", found.seq, clean(&found.snippet))
         };
         report::text(&hits.found.iter().map(line).collect::<String>())?;
+        if hits.found.is_empty() {
+            let trouble = Trouble::refused("nothing_found", "nothing like that was said");
+            let hint = "`pollux sessions search` looks into all that Gemini has written here";
+            return Err(trouble.hint(hint).into());
+        }
     }
-    Ok(ExitCode::from(u8::from(hits.found.is_empty())))
+    Ok(ExitCode::SUCCESS)
 }

@@ -77,8 +77,8 @@ pub(crate) fn door(pair: &Code) -> anyhow::Result<()> {
 /// The devices that were let in
 #[derive(Debug, clap::Args)]
 pub(crate) struct Devices {
-    /// Let this one in no more: its id, or the beginning of it
-    #[arg(long, value_name = "ID")]
+    /// Let this one in no more: its id, the beginning of it, or its name
+    #[arg(long, value_name = "ID|NAME")]
     revoke: Option<String>,
     /// An array of objects
     #[arg(long)]
@@ -89,14 +89,25 @@ pub(super) async fn devices(args: Devices, config: &Config) -> anyhow::Result<Ex
     let client = Client::connect(config).await?;
     let all: All = client.get("/api/v1/devices").await?;
     match args.revoke {
-        Some(wanted) => revoke(&client, &all.devices, &wanted).await?,
+        Some(wanted) => {
+            let device = revoke(&client, &all.devices, &wanted).await?;
+            if args.json {
+                report::json(&[device])?;
+            } else {
+                report::note(&format!("{} is let in no more", clean(&device.name)));
+            }
+        }
         None if args.json => report::json(&all.devices)?,
-        None => table(&all.devices)?,
+        None => list(&all.devices)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn revoke(client: &Client, all: &[Device], wanted: &str) -> anyhow::Result<()> {
+async fn revoke<'d>(
+    client: &Client,
+    all: &'d [Device],
+    wanted: &str,
+) -> anyhow::Result<&'d Device> {
     let begins = |id: &str| !wanted.is_empty() && id.starts_with(wanted);
     let is = |device: &&Device| begins(&device.id) || device.name == wanted;
     let found: Vec<&Device> = all.iter().filter(is).collect();
@@ -106,17 +117,17 @@ async fn revoke(client: &Client, all: &[Device], wanted: &str) -> anyhow::Result
         return Err(trouble.hint("`pollux devices` lists them").into());
     };
     let _gone: Health = client.delete(&format!("/api/v1/devices/{}", escaped(&device.id))).await?;
-    report::note(&format!("{} is let in no more", clean(&device.name)));
-    Ok(())
+    Ok(device)
 }
 
-fn table(devices: &[Device]) -> anyhow::Result<()> {
+fn table(devices: &[Device]) -> Table {
     let mut table = Table::new(&[
         ("id", Align::Left),
         ("name", Align::Flexible),
         ("scopes", Align::Left),
         ("seen", Align::Left),
-    ]);
+    ])
+    .less_needed(&["seen", "scopes"]);
     for device in devices {
         let scopes: Vec<String> =
             device.scopes.iter().map(|scope| format!("{scope:?}").to_lowercase()).collect();
@@ -128,8 +139,12 @@ fn table(devices: &[Device]) -> anyhow::Result<()> {
             seen.unwrap_or_else(|| "never".to_owned()).into(),
         ]);
     }
+    table
+}
+
+fn list(devices: &[Device]) -> anyhow::Result<()> {
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(120)))?;
+    table(devices).write(&mut out, report::width().or(Some(120)))?;
     out.flush()?;
     if devices.is_empty() {
         report::note("no device is let in: `pollux pair` adds one");
@@ -168,4 +183,26 @@ pub(super) async fn audit(args: Audit, config: &Config) -> anyhow::Result<ExitCo
         writeln!(out, "{at:.0}  {device}  {}  {session}  {}", entry.action, clean(&detail))?;
     }
     Ok(out.flush().map(|()| ExitCode::SUCCESS)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+    use crate::api::Device;
+    use serde_json::json;
+
+    #[test]
+    fn devices_fit_a_narrow_window() {
+        let device = json!({
+            "id": "0123456789abcdef", "name": "the telephone in the kitchen", "scopes": ["view", "prompt", "approve"],
+            "created_at": "2026-11-15T18:00:00Z", "paired_at": "2026-11-15T18:00:00Z",
+        });
+        let device: Device = serde_json::from_value(device).unwrap();
+        let mut out = Vec::new();
+        table(&[device]).write(&mut out, Some(40)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let text = crate::render::clean(&text);
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        assert!(text.contains("01234567  the telephone"), "{text}");
+    }
 }

@@ -13,7 +13,8 @@ use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::is_prompt;
 use pollux_agent::model::{Event, EventKind, Failure, Part, StopReason};
-use serde::{Deserialize, Serialize};
+use pollux_agent::session::Reply;
+use serde::Deserialize;
 use serde_json::Value;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -96,13 +97,37 @@ pub(super) struct Own<'o> {
     pub explained: bool,
 }
 
+/// What is printed in one object with what came of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Object<'o> {
+    /// What the daemon said to a command.
+    Reply(&'o Reply),
+    /// The session, as it is then.
+    Session,
+}
+
+impl Object<'_> {
+    async fn with(
+        self,
+        client: &Client,
+        id: &str,
+        rest: Rest,
+        answer: &str,
+    ) -> anyhow::Result<Value> {
+        match self {
+            Self::Reply(reply) => with_answer(reply, rest, answer),
+            Self::Session => with_answer(&client.session(id).await?, rest, answer),
+        }
+    }
+}
+
 /// Waits until there is nothing more to do without a person, and prints what the agent said since, and what it asks: with
 /// `asked`, all in one object.
 pub(super) async fn until_idle(
     client: &Client,
     before: &Summary,
     own: Own<'_>,
-    asked: Option<&impl Serialize>,
+    asked: Option<Object<'_>>,
 ) -> anyhow::Result<ExitCode> {
     let waiting = at_rest(client, &before.id, before.seq, own);
     let Some((until, mut since)) = or_leave(&before.id, waiting).await? else {
@@ -124,14 +149,14 @@ pub(super) async fn until_idle(
         report::quiet(BROKEN_OFF);
     }
     if let Some(asked) = asked {
-        report::json(&with_answer(asked, rest, &since.text())?)?;
+        report::json(&asked.with(client, &before.id, rest, &since.text()).await?)?;
     } else {
         report::text(&since.text())?;
         if until == Until::Question {
             super::answer::note(&client.session(&before.id).await?)?;
         }
     }
-    if let (Rest::Done(_), Some(failure)) = (rest, &since.failure) {
+    if let Some(failure) = &since.failure {
         report::failure(failure);
     }
     if until == Until::Exit
@@ -309,6 +334,12 @@ impl Since {
         self.said.push((message.id, words(&message.content)));
     }
 
+    /// What was seen of an answer that is written down nowhere: an agent that keeps no file has said it all the same.
+    fn only_seen(&self) -> Option<&str> {
+        let over = self.ended.is_some_and(|reason| reason != StopReason::Cancelled);
+        (over && self.said.is_empty()).then_some(&*self.seen)
+    }
+
     /// What was seen of an answer whose turn was stopped in the middle of it: the agent keeps nothing of that.
     fn broken_off(&self) -> Option<&str> {
         let stopped = self.ended == Some(StopReason::Cancelled);
@@ -318,6 +349,7 @@ impl Since {
 
     fn text(&self) -> String {
         let lines = self.said.iter().map(|(_, text)| text.as_str()).chain(self.broken_off());
+        let lines = lines.chain(self.only_seen());
         let lines = lines.map(|text| clean(text.trim()).into_owned());
         let lines: Vec<String> = lines.filter(|text| !text.is_empty()).collect();
         if lines.is_empty() { String::new() } else { format!("{}\n", lines.join("\n")) }

@@ -94,6 +94,14 @@ impl Catalog {
         let hint = "Gemini CLI keeps them below `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`";
         Trouble::refused("no_sessions", message).hint(hint).into()
     }
+
+    /// There is no session of a project, where one was named.
+    pub(super) fn nothing_of(&self, project: Option<&Path>) -> anyhow::Error {
+        let Some(project) = project else { return self.nothing() };
+        let message = format!("there are no sessions of the project {}", project.display());
+        let hint = "`pollux sessions list` shows those of all projects, `--all` those with nothing said in them";
+        Trouble::refused("no_sessions", message).hint(hint).into()
+    }
 }
 
 /// Sessions to choose from, as a hint.

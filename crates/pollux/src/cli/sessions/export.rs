@@ -36,7 +36,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// With `--all`: also what agents said to subagents
-    #[arg(long)]
+    #[arg(long, conflicts_with = "session")]
     subagents: bool,
     /// Where the files go; it is made where it is not there
     #[arg(long, value_name = "DIR")]
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Export, config: &Config) -> anyhow::Result<ExitCode> {
         None => catalog.sessions.iter().filter(wanted).collect(),
     };
     if sessions.is_empty() {
-        return Err(catalog.nothing());
+        return Err(catalog.nothing_of(args.project.as_deref()));
     }
     let mut files = Vec::new();
     for session in &sessions {

@@ -5,7 +5,6 @@ use crate::config::Config;
 use crate::report;
 use crate::report::human::{ago, count, now, short};
 use crate::report::table::{Align, Cell, Table};
-use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
 use pollux_agent::gemini::transcript::Format;
 use pollux_agent::gemini::transcript::store::{Kind, Risk, Session};
@@ -41,9 +40,6 @@ pub(crate) struct List {
     json: bool,
 }
 
-/// How wide the table is where no window says.
-const PIPED_WIDTH: usize = 160;
-
 /// A session in the JSON list.
 #[derive(Debug, Serialize)]
 struct Entry<'s> {
@@ -78,20 +74,13 @@ pub(super) fn run(args: &List, config: &Config) -> anyhow::Result<ExitCode> {
     if args.json {
         report::json(&shown.iter().map(|session| entry(session)).collect::<Vec<_>>())?;
     } else if shown.is_empty() && args.limit != Some(0) {
-        return Err(args.project.as_deref().map_or_else(|| catalog.nothing(), nothing_of));
+        return Err(catalog.nothing_of(args.project.as_deref()));
     } else {
         table(&shown, catalog.sessions.len())?;
     }
     // The program ends here: to give back each string of thousands of sessions first takes a tenth of its time.
     std::mem::forget(catalog);
     Ok(ExitCode::SUCCESS)
-}
-
-/// There are no sessions of a project.
-fn nothing_of(project: &Path) -> anyhow::Error {
-    let message = format!("there are no sessions of the project {}", project.display());
-    let hint = "`pollux sessions list` shows those of all projects, `--all` those with nothing said in them";
-    Trouble::refused("no_sessions", message).hint(hint).into()
 }
 
 fn entry(session: &Session) -> Entry<'_> {
@@ -152,7 +141,7 @@ fn table(sessions: &[&Session], all: usize) -> anyhow::Result<()> {
         ]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     footer(sessions, all);
     Ok(())

@@ -14,8 +14,6 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How wide the table is where no window says.
-const PIPED_WIDTH: usize = 160;
 /// The daemon gives no more at once.
 const MOST: usize = 500;
 
@@ -78,7 +76,7 @@ impl Jobs {
                 if waits {
                     job = wait_late(&client, job).await?;
                 }
-                ended(&job, json)
+                ended(&job, json || self.json)
             }
             Some(What::Cancel { id }) => {
                 let job: Job = client.post(&path(&id, "/cancel"), &serde_json::json!({})).await?;
@@ -212,7 +210,7 @@ fn table(jobs: &[Job]) -> anyhow::Result<()> {
         ]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if jobs.is_empty() {
         report::note("there are no jobs: give one with `pollux handoff` or `pollux assign`");

@@ -20,7 +20,9 @@ pub(crate) struct Mcp {}
 
 pub(super) async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     let _daemon = Client::connect(config).await?;
-    let own = McpConfig::read().context("there is no home")?;
+    let own = McpConfig::read().with_context(|| {
+        Trouble::failed("no_home", "could not find your home directory").hint("set `HOME`")
+    })?;
     tokio::task::spawn_blocking(move || carry(&own)).await?
 }
 
@@ -38,7 +40,10 @@ pub(crate) fn quickly(
 }
 
 fn carry(own: &McpConfig) -> anyhow::Result<ExitCode> {
-    let mut daemon = UnixStream::connect(&own.socket).context("the daemon is gone")?;
+    let mut daemon = UnixStream::connect(&own.socket).with_context(|| {
+        Trouble::failed("daemon_gone", "the daemon is gone")
+            .hint("`pollux serve --detach` starts another")
+    })?;
     let badge = own.badge.as_ref().map(|badge| format!("Authorization: Bearer {badge}\r\n"));
     let place = std::env::current_dir().ok().and_then(|place| place.to_str().map(escaped));
     let place = place.map(|place| format!("?cwd={place}")).unwrap_or_default();
@@ -77,10 +82,11 @@ fn answer(daemon: &mut UnixStream) -> anyhow::Result<String> {
     let mut head = Vec::new();
     let mut byte = [0_u8; 1];
     while !head.ends_with(b"\r\n\r\n") {
-        anyhow::ensure!(
-            head.len() < LONGEST_HEAD,
-            "the daemon said something else than was expected"
-        );
+        if head.len() >= LONGEST_HEAD {
+            let message = "the daemon said something else than was expected";
+            let hint = "it may be of another version: `pollux serve down` ends it";
+            return Err(Trouble::failed("daemon", message).hint(hint).into());
+        }
         daemon.read_exact(&mut byte)?;
         head.push(byte[0]);
     }

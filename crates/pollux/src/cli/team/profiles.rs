@@ -16,9 +16,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How wide the table is where no window says.
-const PIPED_WIDTH: usize = 160;
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profiles {
     /// All profiles: your own, then CAO's, then those that are built in
@@ -108,7 +105,7 @@ fn list(store: &Store, as_json: bool) -> anyhow::Result<ExitCode> {
         table.row(vec![found.name.as_str().into(), role.into(), description.into(), from]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

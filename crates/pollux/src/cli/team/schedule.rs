@@ -18,9 +18,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How wide a table is where no window says.
-const PIPED_WIDTH: usize = 160;
-
 #[derive(Debug, Subcommand)]
 #[command(
     after_help = "Schedules are kept by the daemon, which is started with the first one. `pollux serve --print-unit` prints what \
@@ -236,7 +233,7 @@ fn list(all: &[Body]) -> anyhow::Result<()> {
         ]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if all.is_empty() {
         report::note("there are no schedules: add one with `pollux schedule add`");
@@ -271,7 +268,7 @@ fn log(runs: &[Run]) -> anyhow::Result<()> {
         ]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if runs.is_empty() {
         report::note("nothing was run yet");

@@ -16,8 +16,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How wide the table is where no window says.
-const PIPED_WIDTH: usize = 160;
 /// Puts the next table in the place of the one before.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 /// How long agents may take to end.
@@ -114,7 +112,7 @@ fn table(members: &[Member]) -> anyhow::Result<()> {
         ]);
     }
     let mut out = report::out();
-    table.write(&mut out, report::width().or(Some(PIPED_WIDTH)))?;
+    table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if members.is_empty() {
         report::note("there is no team: begin one with `pollux launch PROFILE`");
@@ -164,19 +162,31 @@ impl Shutdown {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        are_gone(&client, &ended).await?;
-        for name in &ended {
+        let late = who_goes_on(&client, &ended).await?;
+        for name in ended.iter().filter(|name| !late.contains(name)) {
             report::text(&format!("{name}\n"))?;
         }
         if ended.is_empty() && failed.is_none() {
             report::note("there was nobody to end");
         }
+        let failed = failed.or_else(|| not_stopped(&late));
         failed.map_or(Ok(ExitCode::SUCCESS), Err)
     }
 }
 
-/// Waits until those who were told to end have ended: whoever shuts all down may take the machine away next.
-async fn are_gone(client: &Client, ended: &BTreeSet<String>) -> anyhow::Result<()> {
+/// Who was told to end and goes on.
+fn not_stopped(late: &[String]) -> Option<anyhow::Error> {
+    if late.is_empty() {
+        return None;
+    }
+    let message = format!("told to end, and goes on: {}", late.join(", "));
+    let trouble = Trouble::failed("not_stopped", message);
+    Some(trouble.hint("look at it: `pollux ls`, then `pollux screen ID`").into())
+}
+
+/// Waits until those who were told to end have ended, and names those who have not: whoever shuts all down may take the
+/// machine away next.
+async fn who_goes_on(client: &Client, ended: &BTreeSet<String>) -> anyhow::Result<Vec<String>> {
     let members = client.get::<Teams>("/api/v1/team").await?.members;
     let late = Instant::now() + PATIENCE;
     let ends = members.iter().filter(|member| ended.contains(&member.name));
@@ -184,15 +194,16 @@ async fn are_gone(client: &Client, ended: &BTreeSet<String>) -> anyhow::Result<(
         let gone = timeout_at(late, wait(client, &member.session, &[Until::Exit])).await;
         (&member.name, gone)
     });
+    let mut goes_on = Vec::new();
     for (name, gone) in join_all(waits).await {
         match gone {
             Ok(Ok(Waited::Came(_))) => {}
             Ok(Ok(Waited::Gone)) => return Err(client.gone().into()),
             Ok(Err(error)) => return Err(error),
-            Err(_late) => report::note(&format!("{name} was told to end and has not yet")),
+            Err(_late) => goes_on.push(name.clone()),
         }
     }
-    Ok(())
+    Ok(goes_on)
 }
 
 /// True where an agent is in a terminal.
@@ -203,7 +214,8 @@ async fn lives(config: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Member, with_those_above};
+    use super::{Member, not_stopped, with_those_above};
+    use crate::trouble::{Kind, Trouble};
     use serde_json::json;
 
     fn member(name: &str, parent: Option<&str>, gone: bool) -> Member {
@@ -212,6 +224,15 @@ mod tests {
             "mode": "default", "tokens": 0, "letters": 0, "gone": gone,
         });
         serde_json::from_value(member).unwrap()
+    }
+
+    #[test]
+    fn agents_that_go_on_are_a_failure() {
+        assert!(not_stopped(&[]).is_none());
+        let error = not_stopped(&["a".to_owned(), "b".to_owned()]).unwrap();
+        let trouble: &Trouble = error.downcast_ref().unwrap();
+        assert_eq!((trouble.code, trouble.kind), ("not_stopped", Kind::Failed));
+        assert!(trouble.message.contains("a, b"), "{trouble}");
     }
 
     #[test]

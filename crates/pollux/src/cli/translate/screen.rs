@@ -22,12 +22,6 @@ struct Line<'a> {
     reading: &'a Reading,
 }
 
-/// A size as people write it, for clap.
-pub(super) fn size(text: &str) -> Result<Size, String> {
-    Size::parse(text)
-        .ok_or_else(|| "a size is written as columns x rows, such as 120x40".to_owned())
-}
-
 pub(super) fn translate(
     args: &Translate,
     bytes: &[u8],

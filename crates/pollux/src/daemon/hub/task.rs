@@ -370,8 +370,8 @@ impl Task {
 
     async fn not_started(&mut self, failure: &Failure) {
         let text = format!("the agent could not be started: {}", why(failure));
+        let ended = EventKind::SessionEnded { reason: text.clone() };
         let notice = EventKind::Notice { level: Level::Error, text };
-        let ended = EventKind::SessionEnded { reason: failure.code.to_owned() };
         let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
         self.record(events.into(), None).await;
     }

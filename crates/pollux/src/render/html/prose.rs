@@ -1,6 +1,9 @@
 //! Markdown of a model as HTML that does nothing but show it.
 
-use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
+use crate::render::clean;
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
+};
 use std::borrow::Cow;
 
 /// Markdown as HTML: elements in it are shown as text, pictures as their description, and a link leads to the web, to
@@ -19,7 +22,11 @@ pub(super) fn prose(markdown: &str) -> String {
 fn safe<'e>(event: Event<'e>, leads: &mut Vec<bool>) -> Event<'e> {
     let nothing = || Event::Text(CowStr::Borrowed(""));
     match event {
-        Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
+        Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => Event::Text(seen(text)),
+        Event::Code(code) => Event::Code(seen(code)),
+        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(seen(language))))
+        }
         Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
         Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
         // The page has its own first and second level.
@@ -32,6 +39,7 @@ fn safe<'e>(event: Event<'e>, leads: &mut Vec<bool>) -> Event<'e> {
             let address = address(link_type, &dest_url);
             leads.push(address.is_some());
             address.map_or_else(nothing, |address| {
+                let address = clean(&address);
                 let address = escape(&address);
                 let open = format!("<a href=\"{address}\" rel=\"noopener noreferrer nofollow\">");
                 Event::InlineHtml(open.into())
@@ -46,6 +54,14 @@ fn safe<'e>(event: Event<'e>, leads: &mut Vec<bool>) -> Event<'e> {
         // A terminal shows each line as a line, and so was the text meant.
         Event::SoftBreak => Event::HardBreak,
         other => other,
+    }
+}
+
+/// Entities are characters by now, and some of those turn the direction of text.
+fn seen(text: CowStr<'_>) -> CowStr<'_> {
+    match clean(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(cleaned) => cleaned.into(),
     }
 }
 
@@ -130,6 +146,15 @@ mod tests {
             "href=\"HTTPS://example.org/?a=1&amp;b=&#39;\" rel=\"noopener noreferrer nofollow\">x</a>"
         ));
         assert!(prose("<me@example.org>").contains("href=\"mailto:me@example.org\""));
+    }
+
+    #[test]
+    fn what_turns_text_is_seen_also_where_it_was_written_as_an_entity() {
+        let html = prose(
+            "&#x202e;a [&#8238;b](https://c.org/&#x202e;d) `e`\n\n```x&#x202e;y\nf\n```\n\n<&#x2066;>",
+        );
+        assert!(!html.contains(['\u{202e}', '\u{2066}']), "{html}");
+        assert!(html.contains("\u{fffd}a"), "{html}");
     }
 
     #[test]
