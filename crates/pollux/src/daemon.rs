@@ -6,10 +6,13 @@
 
 pub mod clock;
 pub mod door;
+mod guard;
 pub mod hub;
+mod impatient;
 pub mod instance;
 pub mod log;
 pub mod mcp;
+mod own_file;
 pub mod push;
 pub mod reader;
 pub mod routes;

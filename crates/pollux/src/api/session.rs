@@ -139,11 +139,6 @@ impl Summary {
             updated_at: now,
         }
     }
-
-    /// True where commands are of no use: Pollux does not drive it.
-    pub fn is_read_only(&self) -> bool {
-        self.driver.is_none()
-    }
 }
 
 /// How much a model has in mind.

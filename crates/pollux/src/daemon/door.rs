@@ -11,11 +11,12 @@ pub use secret::{Secret, hash};
 
 use super::log::{Log, add_device, devices, revoke, seen, unsubscribe_device};
 use crate::api::{Device, Scope};
+use crate::daemon::guard::lock;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
@@ -194,6 +195,6 @@ impl Door {
     }
 
     fn devices(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
-        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.devices)
     }
 }

@@ -23,6 +23,7 @@ pub use task::{Ask, Snapshot};
 pub use uploads::Uploads;
 
 use super::clock::Clock;
+use super::guard::lock;
 use super::log::{Bell, Feed, Log, known, stored};
 use super::team::badge::Badges;
 use crate::api::{Driver, Summary};
@@ -35,7 +36,7 @@ use pollux_agent::terminal::Pane;
 use repair::{is_torn, left_behind};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use task::Task;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -353,8 +354,4 @@ fn epoch(now: Timestamp) -> u64 {
 fn unknown(id: &str) -> Trouble {
     Trouble::refused("unknown_session", format!("there is no session `{id}`"))
         .hint("`pollux ls` lists them")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,8 +4,10 @@ mod place;
 mod settings;
 
 pub use place::{Address, Place};
+use settings::Others;
 pub use settings::{Serve, Told};
 
+use super::clock::Wall;
 use super::door::tls::{self, Tls};
 use super::door::{Addresses, Door, Secret};
 use super::hub::agent::Agents;
@@ -36,12 +38,15 @@ use tokio_util::sync::CancellationToken;
 /// What is old is looked for so often.
 const RETAIN: Duration = Duration::from_hours(1);
 
+/// So many ports are tried.
+const TRIES: usize = 20;
+
 /// A daemon that is about to run. Its lock is held, its port is bound.
 #[derive(Debug)]
 pub struct Daemon {
     place: Place,
     _lock: place::Lock,
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     tls: Option<Tls>,
     api: Arc<Api>,
     keep: Keep,
@@ -92,9 +97,9 @@ impl Daemon {
         let uploads = Uploads::new(place.uploads());
         let settings = Settings { gemini, index, limits, uploads };
         let hub = Hub::open(log.clone(), agents, settings)?;
-        let listener = listen(serve).await?;
-        let bound = listener.local_addr()?;
-        let names = serve.names(bound.ip());
+        let (listeners, others) = listen(serve).await?;
+        let bound = listeners.first().context("nothing is bound")?.local_addr()?;
+        let names = serve.names(bound.ip(), others);
         let loopback = bound.ip().is_loopback();
         let tls = match (&serve.certificate, serve.is_proxied() || loopback) {
             (Some((certificate, key)), _) => Some(tls::from_files(certificate, key)?),
@@ -135,7 +140,7 @@ impl Daemon {
         let tasks = std::sync::Mutex::default();
         let api = Api { hub, teams, tasks, door, addresses, fingerprint, secure, push, stop };
         let api = Arc::new(api);
-        Ok(Self { place, _lock: lock, listener, tls, api, keep, hooks, address })
+        Ok(Self { place, _lock: lock, listeners, tls, api, keep, hooks, address })
     }
 
     /// What the requests share, for tests that look inside.
@@ -157,7 +162,10 @@ impl Daemon {
         if let Some(hooks) = self.hooks {
             tasks.spawn(hub.clone().hear_hooks(hooks));
         }
-        tasks.spawn(server::port(self.listener, self.tls, router.clone(), stop.clone()));
+        for listener in self.listeners {
+            let tls = self.tls.clone();
+            tasks.spawn(server::port(listener, tls, router.clone(), stop.clone()));
+        }
         tasks.spawn(server::socket(socket, router, stop.clone()));
         tasks.spawn(push::watch(hub.clone(), Arc::clone(&self.api.push), stop.clone()));
         tasks.spawn(hub.clone().mend());
@@ -184,10 +192,10 @@ impl Daemon {
 
 async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
     let hub = teams.hub().clone();
+    let mut wall = Wall::start(hub.list().iter().map(|summary| summary.updated_at).max());
     loop {
-        let now = hub.now();
         // One session at a time: those who write something meanwhile get their turn.
-        loop {
+        while let Some(now) = wall.now() {
             match hub.log().write(move |connection| retain(connection, keep, now)).await {
                 Ok(Some(gone)) => {
                     let (events, rows, members) = (gone.events, gone.rows, gone.members.len());
@@ -221,19 +229,35 @@ fn give_back(place: &Place) {
     }
 }
 
-async fn listen(serve: &Serve) -> anyhow::Result<TcpListener> {
+/// Binds the port; of loopback both addresses, where that goes. Says what became of the second one.
+async fn listen(serve: &Serve) -> anyhow::Result<(Vec<TcpListener>, Others)> {
     let wanted = SocketAddr::new(serve.bind, serve.port.unwrap_or(settings::PORT));
-    let listener = match TcpListener::bind(wanted).await {
+    let any = SocketAddr::new(serve.bind, 0);
+    let in_use = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AddrInUse;
+    let mut bound = match TcpListener::bind(wanted).await {
         // Nobody asked for this very port: any other will do.
-        Err(error) if serve.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
-            TcpListener::bind(SocketAddr::new(serve.bind, 0)).await
-        }
+        Err(error) if serve.port.is_none() && in_use(&error) => TcpListener::bind(any).await,
         other => other,
     };
-    listener.map_err(|error| {
-        let trouble = Trouble::failed("no_port", format!("could not listen on {wanted}"));
-        anyhow::Error::new(error).context(trouble.hint("choose another port: `--port N`"))
-    })
+    for _ in 0..TRIES {
+        let listener = bound.map_err(|error| {
+            let trouble = Trouble::failed("no_port", format!("could not listen on {wanted}"));
+            anyhow::Error::new(error).context(trouble.hint("choose another port: `--port N`"))
+        })?;
+        let Some(other) = settings::twin(serve.bind) else {
+            return Ok((vec![listener], Others::Elsewhere));
+        };
+        match TcpListener::bind((other, listener.local_addr()?.port())).await {
+            Ok(other) => return Ok((vec![listener, other], Others::Ours)),
+            Err(error) if !in_use(&error) => return Ok((vec![listener], Others::Nobody)),
+            Err(_) if serve.port.is_some_and(|port| port != 0) => {
+                return Ok((vec![listener], Others::Elsewhere));
+            }
+            // Somebody has half of it.
+            Err(_) => bound = TcpListener::bind(any).await,
+        }
+    }
+    anyhow::bail!("no port is free on both addresses of this machine")
 }
 
 /// Names as a certificate has them: an IPv6 address without its brackets.

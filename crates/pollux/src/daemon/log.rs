@@ -22,19 +22,20 @@ pub use afar::{
 pub use entry::{Entry, cut, entry, shortened};
 pub use feed::{Bell, Feed};
 pub use page::{
-    MessagePage, counts, events, floor, hash, last_turn, messages, told, whole, wholes,
+    MessagePage, counts, events, floor, hash, last_turn, messages, messages_by, told, whole, wholes,
 };
 pub use people::{
-    add_device, audit, audited, begins, begun, devices, projects, revoke, seen, trust,
+    add_device, audit, audit_more, audited, begins, begun, devices, projects, revoke, seen, trust,
 };
 pub use retain::{Gone, Keep, remove, retain};
 pub use row::{MessageOp, Row, Stored, begin, known, stored};
 pub use search::{search, usage};
 
+use crate::daemon::guard::lock;
 use crate::trouble::Trouble;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use writer::{Job, Writer};
 
 /// So many connections for reading are kept.
@@ -120,13 +121,13 @@ impl Inner {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        let free = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = lock(&self.readers).pop();
         let connection = match free {
             Some(connection) => connection,
             None => schema::reader(&self.path)?,
         };
         let outcome = work(&connection);
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readers = lock(&self.readers);
         if readers.len() < READERS {
             readers.push(connection);
         }

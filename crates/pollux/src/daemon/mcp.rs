@@ -19,6 +19,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 pub use tools::Server;
 
 /// Where the server is.
@@ -49,6 +50,10 @@ pub fn service(api: &Arc<Api>) -> StreamableHttpService<Server, LocalSessionMana
     StreamableHttpService::new(move || Ok(Server::new(teams.clone(), None, None)), manager, config)
 }
 
+/// Cancelled when the credential is good for nothing any more by which somebody was let in.
+#[derive(Debug, Clone)]
+struct Good(CancellationToken);
+
 /// Lets in an agent by its credential, and the user of this machine.
 pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
@@ -62,7 +67,10 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
         None => local,
     };
     let caller = match agent {
-        Some(session) => Caller::Agent(session),
+        Some((session, ends)) => {
+            request.extensions_mut().insert(Good(ends));
+            Caller::Agent(session)
+        }
         None if owner => Caller::Person(By::owner()),
         None => return StatusCode::UNAUTHORIZED.into_response(),
     };
@@ -81,6 +89,7 @@ pub async fn stream(State(api): State<Arc<Api>>, mut request: Request) -> Respon
         return StatusCode::BAD_REQUEST.into_response();
     };
     let (teams, stop) = (api.teams.clone(), api.stop.clone());
+    let ends = request.extensions_mut().remove::<Good>().map_or_else(|| stop.clone(), |it| it.0);
     api.spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
         let (read, write) = tokio::io::split(TokioIo::new(upgraded));
@@ -95,6 +104,7 @@ pub async fn stream(State(api): State<Arc<Api>>, mut request: Request) -> Respon
         tokio::select! {
             () = serving => {}
             () = stop.cancelled() => {}
+            () = ends.cancelled() => {}
         }
     });
     let headers = [(UPGRADE, PROTOCOL), (CONNECTION, "upgrade")];

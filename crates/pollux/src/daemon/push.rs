@@ -8,6 +8,7 @@ pub use vapid::Vapid;
 use super::hub::Hub;
 use super::log::{self, Bell, Subscription};
 use crate::api::{Call, CallKind, Summary};
+use crate::daemon::guard::lock;
 use crate::render::clean;
 use crate::trouble::Trouble;
 use anyhow::Context;
@@ -16,7 +17,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pollux_agent::model::SessionStatus;
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use web_push_native::p256::PublicKey;
@@ -81,7 +82,7 @@ impl Push {
     }
 
     fn visible(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.visible.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.visible)
     }
 
     /// Calls the devices that nobody looks at. With `only`, this one, looked at or not.

@@ -23,12 +23,13 @@ use super::server::Seat;
 use super::team::Teams;
 use super::{mcp, socket, web};
 use crate::api::{Capabilities, FEATURES, Health, Me, Scope, VERSION};
+use crate::daemon::guard::lock;
 use crate::trouble::Trouble;
 use axum::extract::{DefaultBodyLimit, Extension, State, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use axum::{Json, Router, middleware};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +64,7 @@ pub struct Api {
 impl Api {
     /// Does something whose end nobody here waits for. It ends with the daemon at the latest.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(work);
     }

@@ -1,6 +1,7 @@
 //! Listening: on a port, with or without TLS, and on the user's own socket. Every connection is a task that we own.
 
 use super::door::tls::Tls;
+use super::impatient::Impatient;
 use super::routes::Local;
 use axum::Extension;
 use axum::Router;
@@ -22,6 +23,8 @@ use tower::ServiceExt;
 
 /// How long a client may take to say what it wants, and to shake hands.
 const HEADERS: Duration = Duration::from_secs(10);
+/// How long a client may take to read something of what it is sent, before its seat is another's.
+const READS: Duration = Duration::from_secs(20);
 /// How many connections there may be; one more waits.
 const CONNECTIONS: usize = 512;
 /// How long open connections may take to end.
@@ -64,6 +67,7 @@ pub async fn port(
         let _unset = stream.set_nodelay(true);
         let (router, stop, acceptor) = (router.clone(), stop.clone(), acceptor.clone());
         let seat = Seat(Some(Arc::new(permit)));
+        let stream = Impatient::new(stream, READS);
         connections.spawn(async move {
             match acceptor {
                 None => connection(stream, router, seat, stop).await,

@@ -3,6 +3,7 @@
 
 pub mod badge;
 mod decide;
+mod ending;
 mod follow;
 mod give;
 mod order;
@@ -11,8 +12,10 @@ mod result;
 mod schedule;
 mod tree;
 
+pub(super) use post::short;
 pub use tree::Tree;
 
+use super::guard::lock;
 use super::hub::Hub;
 use super::log::schedule as timetable;
 use super::log::team as rows;
@@ -30,7 +33,7 @@ use pollux_agent::model::{Question, SessionStatus};
 use pollux_agent::session::{By, Command, Reply, Request};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
@@ -87,6 +90,8 @@ struct Inner {
     /// Places in teams that are taken by workers that are about to be started.
     births: Mutex<HashMap<String, usize>>,
     jobs: Mutex<HashMap<String, watch::Sender<Job>>>,
+    /// Jobs that somebody is about to end.
+    ending: Mutex<HashSet<String>>,
     /// Jobs whose turn has ended without a word, and until when the word is waited for.
     silent: Mutex<HashMap<String, Timestamp>>,
     /// Sessions for which letters are on their way, or wait.
@@ -123,6 +128,7 @@ impl Teams {
             jobs: Mutex::new(
                 jobs.into_iter().map(|job| (job.id.clone(), watch::channel(job).0)).collect(),
             ),
+            ending: Mutex::default(),
             silent: Mutex::default(),
             boxes: Mutex::new(letters.into_iter().filter_map(|letter| letter.to).collect()),
             news: Notify::new(),
@@ -167,6 +173,12 @@ impl Teams {
         self.members().get(session).cloned()
     }
 
+    /// A member that can still ask for something. One that had ended can be gone on with.
+    fn living(&self, session: &str) -> Option<Kept> {
+        let ended = || self.summary(session).is_none_or(|it| it.status == SessionStatus::Exited);
+        self.kept(session).filter(|kept| !kept.gone || !ended())
+    }
+
     fn summary(&self, session: &str) -> Option<Arc<Summary>> {
         self.inner.hub.feed(session).ok().map(|(_, feed)| feed.summary())
     }
@@ -177,7 +189,7 @@ impl Teams {
             None => "the person".to_owned(),
             Some(session) => match self.kept(session) {
                 Some(kept) => kept.name,
-                None => session.get(..8).unwrap_or(session).to_owned(),
+                None => short(session).to_owned(),
             },
         }
     }
@@ -185,7 +197,7 @@ impl Teams {
     /// What a caller can pass on: an agent what it has, a person everything.
     fn rights(&self, caller: &Caller) -> anyhow::Result<Option<Rights>> {
         let Caller::Agent(session) = caller else { return Ok(None) };
-        let kept = self.kept(session).ok_or_else(|| nobody(session))?;
+        let kept = self.living(session).ok_or_else(|| nobody(session))?;
         let summary = self.summary(session).ok_or_else(|| nobody(session))?;
         Ok(Some(Rights {
             mode: summary.mode,
@@ -478,10 +490,6 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 fn nobody(session: &str) -> Trouble {
     Trouble::refused("unknown_agent", format!("`{session}` is no agent of a team"))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// True where the caller of a job hears of its state now.

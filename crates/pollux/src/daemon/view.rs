@@ -5,7 +5,7 @@ use crate::api::{Live, LivePart};
 use pollux_agent::model::{Block, Content, Event, EventKind, Message, Part, Role};
 use serde_json::Value;
 
-/// So much of a growing text, or of a tool's output, is kept: the end of it.
+/// So much of a growing text is kept: the end of it.
 const LONGEST: usize = 32 << 10;
 /// So much of a tool's output is kept.
 const OUTPUT: usize = 4 << 10;

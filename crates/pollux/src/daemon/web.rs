@@ -4,7 +4,9 @@ use crate::trouble::Trouble;
 use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use rust_embed::Embed;
+use std::borrow::Cow;
 
 #[derive(Embed)]
 #[folder = "$OUT_DIR/web"]
@@ -38,7 +40,7 @@ pub async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
                     let how = [(CONTENT_ENCODING, "gzip"), (VARY, "accept-encoding")];
                     (told, how, bytes).into_response()
                 }
-                None => (told, file.data.into_owned()).into_response(),
+                None => (told, bytes(file.data)).into_response(),
             }
         }
         None if !is_file => {
@@ -50,12 +52,20 @@ pub async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
 }
 
 /// The same file in fewer bytes, where the build made them and the client takes them.
-fn packed(name: &str, headers: &HeaderMap) -> Option<Vec<u8>> {
+fn packed(name: &str, headers: &HeaderMap) -> Option<Bytes> {
     let takes = headers
         .get_all(ACCEPT_ENCODING)
         .iter()
         .filter_map(|value: &HeaderValue| value.to_str().ok());
     let takes = takes.flat_map(|value| value.split(',')).any(|way| way.trim() == "gzip");
     let file = takes.then(|| App::get(&format!("{name}.gz"))).flatten()?;
-    Some(file.data.into_owned())
+    Some(bytes(file.data))
+}
+
+/// What is part of the program is sent from there, however many ask for it.
+fn bytes(data: Cow<'static, [u8]>) -> Bytes {
+    match data {
+        Cow::Borrowed(data) => Bytes::from_static(data),
+        Cow::Owned(data) => data.into(),
+    }
 }

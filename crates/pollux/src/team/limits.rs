@@ -69,6 +69,21 @@ impl Limits {
     }
 }
 
+impl Limits {
+    /// The budget of a job that is gone on with, which has taken so many tokens. Where nobody says how many it may take
+    /// besides, and it has none left, it gets as many as it had. None of it is more than one job may take.
+    pub fn more(&self, had: Budget, spent: u64, more: Budget) -> Budget {
+        let seconds = more.seconds.or(had.seconds);
+        let limited = self.budget(Budget { tokens: more.tokens.or(had.tokens), seconds });
+        let is_left = more.tokens.is_none() && had.tokens.is_some_and(|had| spent < had);
+        let besides = |tokens: u64| spent.saturating_add(tokens);
+        Budget {
+            tokens: if is_left { had.tokens } else { limited.tokens.map(besides) },
+            seconds: limited.seconds,
+        }
+    }
+}
+
 fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -80,6 +95,21 @@ fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 mod tests {
     use super::{Budget, Limits};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_job_that_is_gone_on_with_keeps_a_budget_within_the_limits() {
+        let limits = Limits {
+            tokens: Some(1000),
+            time: Some(jiff::SignedDuration::from_secs(60)),
+            ..Limits::default()
+        };
+        let budget = |tokens, seconds| Budget { tokens, seconds };
+        let more = |spent, more| limits.more(budget(Some(500), Some(30)), spent, more);
+        assert_eq!(more(510, budget(None, None)), budget(Some(1010), Some(30)));
+        assert_eq!(more(510, budget(Some(90), None)), budget(Some(600), Some(30)));
+        assert_eq!(more(510, budget(Some(9999), Some(9999))), budget(Some(1510), Some(60)));
+        assert_eq!(more(20, budget(None, Some(40))), budget(Some(500), Some(40)), "its time");
+    }
 
     #[test]
     fn a_budget_of_nothing_is_refused_and_none_at_all_is_not() {

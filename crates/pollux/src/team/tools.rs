@@ -99,14 +99,10 @@ impl Tools {
         }
     }
 
-    /// The rules for the agent's policy engine. Ours is allowed; where not all is, the rest is refused by one rule for
-    /// everything, so that a tool of a later version is refused too. All of it stands above what settings can say (a
-    /// repository's `tools.allowed` has 300, a server that is excluded 900), and below what a person has just allowed for good (950).
-    pub fn policy(&self) -> String {
-        self.policy_for(&str::to_owned)
-    }
-
-    /// The same for an agent whose servers are called otherwise.
+    /// The rules for the agent's policy engine, by what its servers are called there. Ours is allowed; where not all is, the
+    /// rest is refused by one rule for everything, so that a tool of a later version is refused too. All of it stands above
+    /// what settings can say (a repository's `tools.allowed` has 300, a server that is excluded 900), and below what a person
+    /// has just allowed for good (950).
     pub fn policy_for(&self, called: &dyn Fn(&str) -> String) -> String {
         let mut text = String::new();
         let own = called(OWN_SERVER);
@@ -211,10 +207,10 @@ mod tests {
 
     #[test]
     fn a_tool_that_nobody_has_thought_of_is_refused_where_tools_are_limited() {
-        let policy = of_role("supervisor").unwrap().policy();
+        let policy = of_role("supervisor").unwrap().policy_for(&str::to_owned);
         assert!(policy.contains("decision = \"deny\""), "{policy}");
         assert!(!policy.contains("run_shell_command"), "{policy}");
-        assert!(!Tools::All.policy().contains("deny"));
+        assert!(!Tools::All.policy_for(&str::to_owned).contains("deny"));
     }
 
     #[test]
@@ -232,7 +228,7 @@ mod tests {
         let (whole, one) = (Tools::named(["@docs"]), Tools::named(["@docs/find"]));
         assert_eq!((whole.and(&one), one.and(&whole)), (one.clone(), one.clone()));
         assert!(!one.and(&Tools::named(["@docs/write"])).has("@docs"));
-        let policy = Tools::named(["@pollux/send_message"]).policy();
+        let policy = Tools::named(["@pollux/send_message"]).policy_for(&str::to_owned);
         assert!(policy.contains("\"mcp_pollux_send_message\""), "{policy}");
         assert!(!policy.contains("handoff") && !policy.contains("\"*\"\nmcpName"), "{policy}");
     }

@@ -33,6 +33,16 @@ pub struct Resume {
 }
 
 impl Resume {
+    /// The same, where there is something to go on with. The CLI does not know a session in which nothing stands, and may
+    /// remove its file with what was taken back: that is copied. Where it cannot be, whoever has followed the file has it.
+    pub fn unless_blank(self) -> Option<Self> {
+        if !is_blank(&self.file) {
+            return Some(self);
+        }
+        drop(Guard::new(&self.file, &self.aside));
+        None
+    }
+
     /// What is done before any CLI touches the session: a copy is kept, its minute is waited for, and the stubs are moved
     /// that somebody else has left, for which our own start would delete it.
     pub(in crate::gemini) async fn prepare(&self, cli: Option<&Cli>) -> Result<Guard, Failure> {

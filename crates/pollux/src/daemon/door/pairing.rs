@@ -1,9 +1,10 @@
 //! Codes that let one device in: one use, two minutes, five tries.
 
 use crate::api::Pairing;
+use crate::daemon::guard::lock;
 use jiff::{SignedDuration, Timestamp};
 use rand::RngExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use subtle::ConstantTimeEq;
 
 /// How long a code is good for.
@@ -34,20 +35,20 @@ impl Pairings {
         let code: String = (0..LENGTH).map(letter).collect();
         let until = now.saturating_add(SignedDuration::from_secs(CODE_SECONDS)).unwrap_or(now);
         let open = Open { code: code.clone(), pairing, until, tries: 0 };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
+        *lock(&self.0) = Some(open);
         let shown = format!("{}-{}", code.get(..4).unwrap_or(""), code.get(4..).unwrap_or(""));
         (shown, until)
     }
 
     /// True while there is a code that could be guessed.
     pub fn is_open(&self, now: Timestamp) -> bool {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = lock(&self.0);
         open.as_ref().is_some_and(|open| now < open.until)
     }
 
     /// Uses a code. Whether it was wrong, late, or used before is nobody's business.
     pub fn claim(&self, code: &str, now: Timestamp) -> Option<Pairing> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.0);
         let held = open.as_mut()?;
         if now >= held.until {
             *open = None;

@@ -1,13 +1,13 @@
 //! Secrets: made of random bytes, never shown by accident.
 
+use crate::daemon::own_file;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rand::Rng;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 /// A secret. It has no text unless one asks for it by name.
@@ -42,9 +42,7 @@ impl Secret {
             Err(error) => return Err(error),
         }
         let secret = Self::random();
-        let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all(secret.0.as_bytes())?;
+        own_file::make(path, secret.0.as_bytes())?;
         Ok(secret)
     }
 }

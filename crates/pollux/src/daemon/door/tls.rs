@@ -1,5 +1,6 @@
 //! A certificate of our own, for those who have none: its fingerprint is in the pairing code.
 
+use crate::daemon::own_file;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use rustls::ServerConfig;
@@ -7,8 +8,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,8 +66,7 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if path.exists() {
         fs::remove_file(path)?;
     }
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    Ok(file.write_all(bytes)?)
+    Ok(own_file::make(path, bytes)?)
 }
 
 fn fingerprint(certificate: &CertificateDer<'_>) -> String {

@@ -41,11 +41,17 @@ impl Hub {
             let known = self.log().read(move |connection| begun(connection, &client)).await?;
             if let Some(known) = known {
                 drop(turn);
-                return self.begun_before(&known, begin, by).await;
+                return self.begun_before(&known, begin, given.is_some(), by).await;
             }
         }
         let id = if let Some(resumed) = &begin.resume {
-            self.resume(resumed, &begin).await?
+            let id = self.resume(resumed, &begin).await?;
+            if let Some(client) = begin.client_id.clone() {
+                let known = id.clone();
+                let write = move |connection: &_| begins(connection, &client, &known);
+                self.log().write(write).await?;
+            }
+            id
         } else {
             let mut wanted = Wanted::new(&begin, None);
             wanted.given = given;
@@ -60,8 +66,29 @@ impl Hub {
 
     /// A request that has begun a session before. Its prompt is handed over where it was not: the daemon may have ended
     /// in between.
-    async fn begun_before(&self, id: &str, begin: Begin, by: &By) -> anyhow::Result<Arc<Summary>> {
+    async fn begun_before(
+        &self,
+        id: &str,
+        begin: Begin,
+        given: bool,
+        by: &By,
+    ) -> anyhow::Result<Arc<Summary>> {
         let feed = self.feed(id)?.1;
+        // Its prompt was looked at as one for the driver that it names: for another it may be a command.
+        let driver = feed.summary().driver == Some(begin.driver.unwrap_or_default());
+        let of_a_team =
+            self.slots().get(id).and_then(|slot| slot.start.as_ref()?.given.as_ref()).is_some();
+        let resumed = begin
+            .resume
+            .as_ref()
+            .is_none_or(|resumed| self.find(resumed).is_ok_and(|resumed| resumed == id));
+        if !driver || !resumed || (begin.resume.is_none() && of_a_team != given) {
+            let message = "another request with this `client_id` has begun a session";
+            let trouble = Trouble::refused("other_request", message);
+            return Err(trouble
+                .hint("give each request that is another one an id of its own")
+                .into());
+        }
         if feed.summary().status != SessionStatus::Exited {
             self.first_prompt(id, begin, by).await?;
         }

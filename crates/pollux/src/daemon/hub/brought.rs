@@ -4,6 +4,7 @@
 use super::agent::{Agent, Events, Orders, Wanted};
 use super::{Hub, Slot};
 use crate::api::{Bring, Driver, Said, Summary, Told};
+use crate::daemon::guard::lock;
 use crate::daemon::log::trust;
 use crate::trouble::Trouble;
 use axum::extract::ws::{Message, WebSocket};
@@ -13,7 +14,7 @@ use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Sourc
 use pollux_agent::session::Order;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -36,7 +37,7 @@ pub struct Brought {
 impl Brought {
     /// The agent. It is there once.
     pub fn take(&self) -> Result<Agent, Failure> {
-        let taken = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = lock(&self.agent).take();
         taken.ok_or_else(|| Failure::new(Phase::Start, "agent_gone", "its program has ended"))
     }
 }

@@ -7,6 +7,7 @@ use crate::daemon::team::badge::Lent;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Run, Running, Stop};
+use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::gemini::transcript::store;
 use pollux_agent::model::{Event, EventKind, Failure, Phase, Source};
 use pollux_agent::session::Order;
@@ -177,9 +178,12 @@ impl Headless {
             Some(id) => {
                 let file =
                     self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id, None));
-                match file {
-                    Some(file) => run.resume(id, file),
-                    None if self.resumed => return Err(no_file(id)),
+                let (id, aside) = (id.clone(), self.gemini.aside.clone());
+                match file.map(|file| Resume { id: id.clone(), file, aside }.unless_blank()) {
+                    Some(Some(resume)) => run.resume(&resume.id, resume.file),
+                    // All of it was taken back: it begins anew.
+                    Some(None) => run,
+                    None if self.resumed => return Err(no_file(&id)),
                     // It failed before it wrote anything: there is nothing to go on with.
                     None => run,
                 }

@@ -39,15 +39,13 @@ pub(super) fn left_behind(summary: &mut Summary) {
 }
 
 /// The events that bring a log up to date which has told of these messages (ids and hashes), where the whole file tells
-/// `events`. With `remove`, what the file no longer has is taken back.
+/// `events`; all of them where it has never told of any. With `remove`, what the file no longer has is taken back.
 pub(super) fn missing(
-    told: Vec<(String, u64)>,
+    told: Option<Vec<(String, u64)>>,
     events: Vec<Event<'static>>,
     remove: bool,
 ) -> Vec<Event<'static>> {
-    if told.is_empty() {
-        return events;
-    }
+    let Some(told) = told else { return events };
     let standing = standing(&events);
     let told: HashMap<String, u64> = told.into_iter().collect();
     let mut out = Vec::new();
@@ -103,8 +101,22 @@ fn standing(events: &[Event<'static>]) -> HashMap<String, usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Driver, SessionStatus, Summary, left_behind};
+    use super::{Driver, SessionStatus, Summary, left_behind, missing};
     use jiff::Timestamp;
+    use pollux_agent::gemini::transcript::follow::Follow;
+
+    #[test]
+    fn what_was_told_and_taken_back_is_not_told_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("session-2026-11-15T17-55-1f9cc522.jsonl");
+        let said =
+            "{\"id\":\"m1\",\"type\":\"user\",\"content\":\"hello\"}\n{\"$rewindTo\":\"m1\"}\n";
+        std::fs::write(&file, said).unwrap();
+        let events = || Follow::new(file.clone()).poll();
+        assert!(!events().is_empty());
+        assert_eq!(missing(None, events(), true).len(), events().len(), "the first time");
+        assert!(missing(Some(Vec::new()), events(), true).is_empty());
+    }
 
     #[test]
     fn nobody_is_said_to_live_whom_the_next_daemon_does_not_know_to_live() {

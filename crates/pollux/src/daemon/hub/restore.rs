@@ -2,13 +2,13 @@
 
 use super::Hub;
 use crate::daemon::log;
+use crate::daemon::team::short;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Deserialize)]
@@ -77,10 +77,6 @@ fn original(whole: &str) -> Option<String> {
     told.message.original.map(|original| original.get().to_owned())
 }
 
-fn short(id: &str) -> &str {
-    id.get(..8).unwrap_or(id)
-}
-
 /// The name of the project, which is that of the directory above `chats`.
 fn project(path: &Path) -> String {
     let project = path.parent().and_then(Path::parent).and_then(Path::file_name);
@@ -103,12 +99,10 @@ fn write(path: &Path, head: &serde_json::Value, originals: &[String]) -> anyhow:
             writeln!(text, "{}", original.replace(['\n', '\r'], " "))?;
         }
     }
-    let mut open = fs::OpenOptions::new();
-    let mut file = open.write(true).create_new(true).mode(0o600).open(path)?;
-    if let Err(error) = file.write_all(&text) {
-        // Half a session is worse than none: the agent would go on with it.
-        fs::remove_file(path)?;
-        return Err(error.into());
-    }
+    // Half a session is worse than none: the agent would go on with it. So it is there at once, or not at all.
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(&text)?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::agent::{Gemini, Wanted};
 use super::headless::file_of;
-use pollux_agent::gemini::transcript::resume::{Guard, Resume, is_blank};
+use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::model::{Failure, Phase};
 
 /// What a process is to go on with; nothing where it begins anew.
@@ -10,13 +10,7 @@ pub(super) fn resumed(wanted: &Wanted, gemini: &Gemini) -> Result<Option<Resume>
     let Some(id) = wanted.agent_id.clone() else { return Ok(None) };
     let file = wanted.file.clone().or_else(|| file_of(&gemini.home, &id, None));
     let file = file.ok_or_else(|| no_file(&id))?;
-    if !is_blank(&file) {
-        return Ok(Some(Resume { id, file, aside: gemini.aside.clone() }));
-    }
-    // The CLI does not know a session in which nothing stands, and may remove its file with what was taken back. Where that
-    // cannot be copied, the log has it all the same.
-    drop(Guard::new(&file, &gemini.aside));
-    Ok(None)
+    Ok(Resume { id, file, aside: gemini.aside.clone() }.unless_blank())
 }
 
 /// What is said where the file of a session is gone that was to be gone on with.

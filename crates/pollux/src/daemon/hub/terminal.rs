@@ -5,6 +5,7 @@ use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::OWN_ID;
 use super::resumed::resumed;
 use super::shared::Window;
+use crate::daemon::guard::lock;
 use crate::daemon::team::badge::Lent;
 use crate::trouble::Trouble;
 use futures::future::BoxFuture;
@@ -16,7 +17,7 @@ use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Text}
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Size, Socket};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -79,7 +80,7 @@ impl Tmux {
     }
 
     fn known(&self) -> MutexGuard<'_, Option<Server>> {
-        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.server)
     }
 }
 

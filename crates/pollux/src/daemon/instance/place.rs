@@ -26,7 +26,11 @@ pub struct Address {
 impl Address {
     /// True where only this machine reaches an address.
     pub fn is_near(origin: &str) -> bool {
-        ["//localhost", "//127.0.0.1", "//[::1]"].iter().any(|near| origin.contains(near))
+        let Some((_, rest)) = origin.split_once("//") else { return false };
+        ["localhost", "127.0.0.1", "[::1]"].iter().any(|near| {
+            let after = rest.strip_prefix(near);
+            after.is_some_and(|after| after.is_empty() || after.starts_with([':', '/']))
+        })
     }
 }
 
@@ -131,5 +135,20 @@ impl Place {
         // What is not there need not be removed.
         let _gone = fs::remove_file(self.address());
         let _gone = fs::remove_file(self.socket());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Address;
+
+    #[test]
+    fn an_address_is_near_by_its_whole_name() {
+        for near in ["http://localhost:1/#pair=x", "https://[::1]:1", "http://127.0.0.1"] {
+            assert!(Address::is_near(near), "{near}");
+        }
+        for far in ["https://localhost.example.com", "http://127.0.0.1.nip.io:1", "localhost"] {
+            assert!(!Address::is_near(far), "{far}");
+        }
     }
 }

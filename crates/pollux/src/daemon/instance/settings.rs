@@ -5,7 +5,7 @@ use crate::trouble::Trouble;
 use anyhow::Context;
 use serde::Deserialize;
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 /// The port, unless told otherwise.
@@ -193,17 +193,18 @@ impl Serve {
     }
 
     /// The names by which a daemon is reached that is bound to an address.
-    pub(super) fn names(&self, bound: IpAddr) -> Vec<String> {
+    pub(super) fn names(&self, bound: IpAddr, others: Others) -> Vec<String> {
         let local = || vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
-        let mut names = match bound {
-            address if address.is_loopback() => {
-                let mut names = local();
-                names.push(written(address));
-                names
+        let mut names = match (bound, others) {
+            // Only what is ours: a browser would show its cookie to whoever has the other address.
+            (address, Others::Elsewhere) if address.is_loopback() => vec![written(address)],
+            (address, Others::Nobody) if address.is_loopback() => {
+                vec![written(address), "localhost".to_owned()]
             }
+            (address, Others::Ours) if address.is_loopback() => local(),
             // In the clear, for the proxy alone: nobody else is sent there.
             _ if self.is_proxied() => local(),
-            address if address.is_unspecified() => {
+            (address, _) if address.is_unspecified() => {
                 let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
                 names.extend(outward().map(written));
                 let host = rustix::system::uname().nodename().to_string_lossy().to_lowercase();
@@ -211,12 +212,32 @@ impl Serve {
                 names.push(host);
                 names
             }
-            address => vec![written(address)],
+            (address, _) => vec![written(address)],
         };
         names.extend(self.more_names.iter().cloned());
         names.sort_unstable();
         names.dedup();
         names
+    }
+}
+
+/// Who has the other address of this machine, that of the other kind, on the same port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    /// We do.
+    Ours,
+    /// Nobody can: there is no such address here.
+    Nobody,
+    /// Somebody else, or there is no other address to ask for.
+    Elsewhere,
+}
+
+/// The other address of this machine, where this is one of the two that `localhost` is.
+pub(super) fn twin(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => Some(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V6(Ipv6Addr::LOCALHOST) => Some(Ipv4Addr::LOCALHOST.into()),
+        _ => None,
     }
 }
 
@@ -237,7 +258,18 @@ fn outward() -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Told, Trouble};
+    use super::{IpAddr, Others, Told, Trouble};
+
+    #[test]
+    fn a_daemon_is_called_only_by_what_it_has_bound() {
+        let serve = Told::default().settle().unwrap();
+        let one: IpAddr = "127.0.0.1".parse().unwrap();
+        assert_eq!(serve.names(one, Others::Elsewhere), ["127.0.0.1"]);
+        assert_eq!(serve.names(one, Others::Nobody), ["127.0.0.1", "localhost"]);
+        assert_eq!(serve.names(one, Others::Ours), ["127.0.0.1", "[::1]", "localhost"]);
+        let five = "127.0.0.5".parse().unwrap();
+        assert_eq!(serve.names(five, Others::Elsewhere), ["127.0.0.5"]);
+    }
 
     #[test]
     fn settings_that_cannot_be_read_say_which_file_they_are_in() {

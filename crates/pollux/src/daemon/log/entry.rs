@@ -113,12 +113,18 @@ fn unwritable(kind: &str, error: &serde_json::Error) -> String {
 
 /// An event without `_original`, its long texts cut; and which ones those are.
 pub fn shortened(json: &str) -> (String, Vec<(String, u64)>) {
+    shortened_by(json, |_| {})
+}
+
+/// The same, where something is done to the whole event first: what it looks for may lie across a cut.
+pub(super) fn shortened_by(json: &str, change: fn(&mut Value)) -> (String, Vec<(String, u64)>) {
     let Ok(mut value) = serde_json::from_str::<Value>(json) else {
         return (json.to_owned(), Vec::new());
     };
     if let Some(message) = value.get_mut("message").and_then(Value::as_object_mut) {
         message.remove("_original");
     }
+    change(&mut value);
     let cut = cut(&mut value);
     (value.to_string(), cut)
 }
@@ -217,7 +223,8 @@ fn of_block(block: &Block<'_>, all: &mut Vec<String>) {
     }
 }
 
-fn texts(value: &Value, all: &mut Vec<String>) {
+/// All texts in a value.
+pub(super) fn texts(value: &Value, all: &mut Vec<String>) {
     match value {
         Value::String(text) => all.push(text.clone()),
         Value::Array(values) => values.iter().for_each(|value| texts(value, all)),

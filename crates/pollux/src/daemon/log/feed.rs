@@ -2,8 +2,9 @@
 
 use super::entry::Entry;
 use crate::api::Summary;
+use crate::daemon::guard::lock;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Notify;
 
 /// So much of a session is kept in memory. Whoever is further behind reads from disk.
@@ -178,9 +179,4 @@ fn ring(bells: &Mutex<Vec<Weak<Bell>>>, session: &Arc<str>) {
         }
         None => false,
     });
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that is done under these locks can panic half way.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

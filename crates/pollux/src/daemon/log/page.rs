@@ -1,10 +1,11 @@
 //! Reading: a page of events, a page of messages, one event whole.
 
-use super::entry::{Entry, raw};
+use super::entry::{Entry, raw, shortened_by};
 use crate::api::{Numbered, Recorded};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -110,25 +111,43 @@ pub fn messages(
     most: usize,
     bytes: usize,
 ) -> rusqlite::Result<MessagePage> {
-    let mut select = connection.prepare_cached(
+    messages_by(connection, no, before, (most, bytes), None)
+}
+
+/// The same, where something is done to each message, and what is too long in it is cut only then.
+pub fn messages_by(
+    connection: &Connection,
+    no: i64,
+    before: Option<u64>,
+    (most, bytes): (usize, usize),
+    change: Option<fn(&mut Value)>,
+) -> rusqlite::Result<MessagePage> {
+    let mut select = connection.prepare_cached(if change.is_none() {
         "SELECT m.position, m.seq, e.json, e.cut FROM messages m
          JOIN events e ON e.session = m.session AND e.seq = m.seq
-         WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC LIMIT ?3",
-    )?;
+         WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC LIMIT ?3"
+    } else {
+        "SELECT m.position, m.seq, COALESCE(e.whole, e.json), NULL FROM messages m
+         JOIN events e ON e.session = m.session AND e.seq = m.seq
+         WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC LIMIT ?3"
+    })?;
     let before = before.map_or(i64::MAX, number);
     let mut rows = select.query(params![no, before, most + 1])?;
     let (mut page, mut sum, mut more): (Vec<Recorded>, _, Option<u64>) = (Vec::new(), 0, None);
     while let Some(row) = rows.next()? {
-        let json: String = row.get(2)?;
+        let mut json: String = row.get(2)?;
+        let mut cut = cuts(row.get::<_, Option<String>>(3)?.as_deref());
+        if let Some(change) = change {
+            (json, cut) = shortened_by(&json, change);
+        }
         sum += json.len();
         if page.len() == most || (sum > bytes && !page.is_empty()) {
             more = Some(row.get(1)?);
             break;
         }
-        let cut: Option<String> = row.get(3)?;
         let Ok(WithMessage { message }) = serde_json::from_str(&json) else { continue };
         // The places are those in the event; here they are told within the message.
-        let cut = cuts(cut.as_deref()).into_iter();
+        let cut = cut.into_iter();
         let within = |path: &str| path.strip_prefix("/message").unwrap_or(path).to_owned();
         let cut = cut.map(|(path, size)| (within(&path), size));
         page.push(Recorded {
@@ -197,7 +216,17 @@ pub fn last_turn(connection: &Connection, no: i64) -> rusqlite::Result<Option<(u
 }
 
 /// The messages of a session as they were told last: their ids, and the hash of each.
-pub fn told(connection: &Connection, no: i64) -> rusqlite::Result<Vec<(String, u64)>> {
+///
+/// None where nothing was ever told of any, as far as the log goes back.
+pub fn told(connection: &Connection, no: i64) -> rusqlite::Result<Option<Vec<(String, u64)>>> {
+    let any: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM events WHERE session = ?1 AND kind = 'message_recorded')",
+        )?
+        .query_row([no], |row| row.get(0))?;
+    if !any {
+        return Ok(None);
+    }
     let mut select = connection.prepare_cached(
         "SELECT m.id, COALESCE(e.whole, e.json) FROM messages m
          JOIN events e ON e.session = m.session AND e.seq = m.seq
@@ -209,7 +238,7 @@ pub fn told(connection: &Connection, no: i64) -> rusqlite::Result<Vec<(String, u
         let hash = message.map_or(0, |WithMessage { message }| hash(message.get()));
         Ok((row.get(0)?, hash))
     })?;
-    rows.collect()
+    rows.collect::<rusqlite::Result<_>>().map(Some)
 }
 
 /// Tells two messages apart.

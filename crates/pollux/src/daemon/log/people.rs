@@ -3,6 +3,7 @@
 use crate::api::{AuditEntry, Device, Scope};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn at(milliseconds: i64) -> Timestamp {
@@ -60,7 +61,9 @@ pub fn revoke(connection: &Connection, id: &str) -> rusqlite::Result<bool> {
 }
 
 /// Writes down who did what. The entry gets its id here.
-pub fn audit(connection: &Connection, entry: &AuditEntry) -> rusqlite::Result<()> {
+///
+/// Gives its number.
+pub fn audit(connection: &Connection, entry: &AuditEntry) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
             "INSERT INTO audit (at, device, action, session, detail) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -72,6 +75,14 @@ pub fn audit(connection: &Connection, entry: &AuditEntry) -> rusqlite::Result<()
             entry.session_id,
             entry.detail.to_string(),
         ])?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// What came of what is written down there.
+pub fn audit_more(connection: &Connection, id: i64, detail: &Value) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE audit SET detail = ?2 WHERE id = ?1")?
+        .execute(params![id, detail.to_string()])?;
     Ok(())
 }
 

@@ -30,7 +30,8 @@ pub fn remove(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     Ok(gone > 0)
 }
 
-/// A run begins, and the schedule is due at another time: both or neither. One that was taken away meanwhile stays away.
+/// A run begins, and the schedule is due at another time where this was its time: both or neither. One that was taken away
+/// meanwhile stays away, and one that was changed stays as it was changed.
 pub fn begin(
     connection: &Connection,
     schedule: &Schedule,
@@ -38,8 +39,16 @@ pub fn begin(
     (outcome, now): (Outcome, Timestamp),
 ) -> rusqlite::Result<Run> {
     connection
-        .prepare_cached("UPDATE schedules SET schedule = ?2 WHERE name = ?1")?
-        .execute(params![schedule.name, serde_json::to_string(schedule).unwrap_or_default()])?;
+        .prepare_cached(
+            "UPDATE schedules SET schedule = json_set(schedule, '$.next_at', ?2) WHERE name = ?1
+             AND schedule ->> '$.cron' = ?3 AND COALESCE(schedule ->> '$.next_at', ?4) = ?4",
+        )?
+        .execute(params![
+            schedule.name,
+            schedule.next_at.map(|at| at.to_string()),
+            schedule.cron,
+            due_at.to_string()
+        ])?;
     let id = connection
         .prepare_cached("INSERT INTO runs (schedule, due_at, at, outcome) VALUES (?1, ?2, ?3, ?4)")?
         .insert(params![
@@ -134,5 +143,27 @@ mod tests {
         begin(&connection, &often, now, (Outcome::Begun, now)).unwrap();
         assert!(all(&connection).unwrap().is_empty());
         assert_eq!(runs(&connection, Some("often"), 9).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_schedule_that_was_changed_when_it_was_due_stays_as_it_was_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = schema::open(&directory.path().join("log.db")).unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        let later: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
+        let mut before: Schedule =
+            serde_json::from_value(json!({ "name": "often", "prompt": "look",
+            "cron": "* * * * *", "profile": "developer", "cwd": "/", "next_at": now }))
+            .unwrap();
+        let words = Schedule { prompt: "look again".into(), ..before.clone() };
+        let other = Schedule { cron: "0 9 * * *".into(), next_at: Some(later), ..words.clone() };
+        before.next_at = Some(later);
+        for (changed, next_at) in [(words, later), (other, later)] {
+            save(&connection, &changed).unwrap();
+            begin(&connection, &before, now, (Outcome::Begun, now)).unwrap();
+            let known = all(&connection).unwrap().remove(0);
+            assert_eq!((known.prompt, known.cron), (changed.prompt, changed.cron));
+            assert_eq!(known.next_at, Some(next_at));
+        }
     }
 }

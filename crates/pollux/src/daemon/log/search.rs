@@ -45,7 +45,7 @@ fn snippet(json: &str, query: &str) -> String {
         if let Some(message) = value.get_mut("message").and_then(Value::as_object_mut) {
             message.remove("_original");
         }
-        collect(&value, &mut texts);
+        super::entry::texts(&value, &mut texts);
     }
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let has = |text: &&String| {
@@ -62,15 +62,6 @@ fn snippet(json: &str, query: &str) -> String {
     let to = (at + AROUND).min(characters.len());
     let middle: String = characters.get(from..to).unwrap_or_default().iter().collect();
     middle.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn collect(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) => texts.push(text.clone()),
-        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
-        Value::Object(fields) => fields.values().for_each(|value| collect(value, texts)),
-        _ => {}
-    }
 }
 
 /// Tokens by model, the most first.

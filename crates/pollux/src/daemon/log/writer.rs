@@ -1,6 +1,6 @@
 //! The thread that writes: all that waits goes into one transaction.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
@@ -15,7 +15,8 @@ type After = Box<dyn FnOnce(rusqlite::Result<()>) + Send>;
 
 /// Something to write, and somebody who waits for it.
 pub(super) struct Job {
-    work: Box<dyn FnOnce(&Connection) -> Done + Send>,
+    /// Given why, where it cannot even begin.
+    work: Box<dyn FnOnce(rusqlite::Result<&Connection>) -> Done + Send>,
 }
 
 /// What a job did, before the transaction is on disk.
@@ -29,8 +30,8 @@ impl Job {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
         tell: impl FnOnce(rusqlite::Result<T>) + Send + 'static,
     ) -> Self {
-        let work = move |connection: &Connection| {
-            let outcome = work(connection);
+        let work = move |connection: rusqlite::Result<&Connection>| {
+            let outcome = connection.and_then(work);
             let failed = outcome.is_err();
             // Its own reason says more than that nothing of the transaction was written.
             let tell = move |commit: rusqlite::Result<()>| {
@@ -100,18 +101,25 @@ fn transact(
     jobs: &mut impl Iterator<Item = Job>,
 ) -> (rusqlite::Result<()>, Vec<After>) {
     let mut all = Vec::new();
-    let mut transaction = match connection.transaction() {
+    // The right to write is waited for once, and not by each of them.
+    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let mut transaction = match begun {
         Ok(transaction) => transaction,
         Err(error) => {
-            // Whoever waits sees that nothing came.
-            jobs.for_each(drop);
-            return (Err(error), Vec::new());
+            let told = jobs.map(|job| (job.work)(Err(copy(&error))).after).collect();
+            return (Err(error), told);
         }
     };
     for job in jobs {
         // One that fails takes no other with it.
-        let Ok(mut savepoint) = transaction.savepoint() else { continue };
-        let done = (job.work)(&savepoint);
+        let mut savepoint = match transaction.savepoint() {
+            Ok(savepoint) => savepoint,
+            Err(error) => {
+                all.push((Ok(()), (job.work)(Err(error)).after));
+                continue;
+            }
+        };
+        let done = (job.work)(Ok(&savepoint));
         let ended = if done.failed { savepoint.rollback() } else { Ok(()) };
         let ended = ended.and_then(|()| savepoint.commit());
         all.push((ended, done.after));
@@ -144,6 +152,7 @@ mod tests {
     use super::{Job, write};
     use rusqlite::Connection;
     use std::sync::mpsc;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn what_is_told_to_be_on_disk_is_what_is_there_also_when_it_is_full() {
@@ -178,5 +187,37 @@ mod tests {
             assert_eq!(found, is_there, "{name}");
             assert!(is_there || name != "two", "there is room for it");
         }
+    }
+
+    #[test]
+    fn a_log_that_another_has_locked_is_waited_for_once_and_everybody_hears_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let mut connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "journal_mode", "wal").unwrap();
+        connection.execute_batch("CREATE TABLE words (word TEXT NOT NULL)").unwrap();
+        connection.busy_timeout(Duration::from_millis(300)).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (tell, told) = mpsc::channel();
+        let jobs: Vec<Job> = (0..20)
+            .map(|_| {
+                let tell = tell.clone();
+                let work = |connection: &Connection| {
+                    connection.execute("INSERT INTO words (word) VALUES ('x')", [])
+                };
+                Job::new(work, move |outcome| tell.send(outcome).unwrap())
+            })
+            .collect();
+        drop(tell);
+        let since = Instant::now();
+        write(&mut connection, jobs.into_iter());
+        assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+        let told: Vec<_> = told.iter().collect();
+        let locked = |outcome: &rusqlite::Result<usize>| {
+            let code = outcome.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+            code == Some(rusqlite::ErrorCode::DatabaseBusy)
+        };
+        assert!(told.len() == 20 && told.iter().all(locked), "{told:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{LASTS, closed};
 use crate::daemon::log::Subscription;
+use crate::daemon::own_file;
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,8 +12,7 @@ use p256::ecdsa::{Signature, SigningKey};
 use rand::Rng;
 use serde_json::json;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 /// Carriers want to know whom to write to about calls; there is nobody but the user.
@@ -41,9 +41,7 @@ impl Vapid {
             Err(error) => return Err(error).context(format!("could not read {}", path.display())),
         }
         let key = random();
-        let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all(URL_SAFE_NO_PAD.encode(key.to_bytes()).as_bytes())?;
+        own_file::make(path, URL_SAFE_NO_PAD.encode(key.to_bytes()).as_bytes())?;
         Ok(Self(key))
     }
 

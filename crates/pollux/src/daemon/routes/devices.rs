@@ -1,7 +1,7 @@
 //! Devices: letting in, listing, sending away; and who did what.
 #![expect(unused_qualifications, reason = "in what utoipa makes of `params`")]
 
-use super::sessions::note;
+use super::sessions::{note, noted};
 use super::{Api, Bad, need};
 use crate::api::{
     AuditEntry, Device, Devices, Health, Me, Pair, Paired, Pairing, Problem, Scope, VERSION,
@@ -47,8 +47,8 @@ pub(super) async fn pair(
         return Err(Trouble::refused("wrong_request", message).into());
     }
     let detail = json!({ "name": pairing.name, "scopes": pairing.scopes });
+    noted(&api, &guest, "pair", None, detail).await?;
     let (code, expires_at) = api.door.pairings.open(pairing, api.hub.now());
-    note(&api, &guest, "pair", None, detail).await;
     let origins = api.addresses.origins().into_iter();
     let urls = origins.map(|origin| format!("{origin}/#pair={code}")).collect();
     let fingerprint = api.fingerprint.clone();
@@ -103,8 +103,8 @@ pub(super) async fn claim(
         created_at: now,
         seen_at: Some(now),
     };
+    noted(&api, &stranger, "let_in", None, json!({ "device": name, "id": id })).await?;
     let secret = api.door.admit(device).await?;
-    note(&api, &stranger, "let_in", None, json!({ "device": name, "id": id })).await;
     let me = Me { device: name, scopes };
     if !headers.contains_key("origin") {
         let token = Some(secret.expose().to_owned());
@@ -138,12 +138,15 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> Result<Json<Health>, Bad> {
     need(&guest, Scope::Admin)?;
-    if !api.door.revoke(&id).await? {
+    let known = api.door.list().iter().any(|device| device.id == id);
+    if known {
+        noted(&api, &guest, "revoke", None, json!({ "id": id })).await?;
+    }
+    if !known || !api.door.revoke(&id).await? {
         let message = format!("there is no device `{id}`");
         let trouble = Trouble::refused("unknown_device", message);
         return Err(trouble.hint("`pollux devices` lists them").into());
     }
-    note(&api, &guest, "revoke", None, json!({ "id": id })).await;
     Ok(Json(Health { ok: true, api: VERSION }))
 }
 

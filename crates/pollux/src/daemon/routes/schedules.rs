@@ -2,6 +2,7 @@
 #![expect(unused_qualifications, reason = "in what utoipa makes of `params`")]
 
 use super::sessions::{note, scoped};
+use super::teams::widened;
 use super::{Api, Bad, need};
 use crate::api::schedule::{Run, Runs, Schedule, Schedules};
 use crate::api::{Problem, Scope};
@@ -80,7 +81,13 @@ pub(super) async fn run(
     Extension(guest): Extension<Guest>,
     Path(name): Path<String>,
 ) -> Result<Json<Run>, Bad> {
-    need(&guest, Scope::Prompt)?;
+    // Its condition is a program, and its prompt was said by somebody at the machine.
+    need(&guest, Scope::Admin)?;
+    let known = api.teams.schedules().into_iter().find(|schedule| schedule.name == name);
+    if let Some(schedule) = known {
+        let profile = api.teams.store().find(&schedule.profile)?;
+        widened(&guest, profile.mode.unwrap_or_default())?;
+    }
     let run = api.teams.run_now(&name).await?;
     note(&api, &guest, "schedule_run", None, json!({ "schedule": name })).await;
     Ok(Json(run))

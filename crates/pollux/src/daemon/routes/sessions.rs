@@ -26,7 +26,7 @@ use utoipa::{IntoParams, ToSchema};
 /// How many sessions one page has, unless told otherwise, and at most.
 const LISTED: usize = 100;
 const MOST: usize = 1000;
-/// The longest id of a command.
+/// The longest id of a command, and of a request that begins something.
 const LONGEST_ID: usize = 128;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -62,6 +62,7 @@ pub(super) async fn begin(
     if begin.mode.is_some_and(|mode| mode != pollux_agent::model::Mode::Plan) {
         need(&guest, Scope::Approve)?;
     }
+    is_id(begin.client_id.as_deref())?;
     let resumed = match &begin.resume {
         Some(id) => Some(api.hub.feed(&api.hub.find(id)?)?.1.summary()),
         None => None,
@@ -193,17 +194,28 @@ pub async fn commanded(
         let trouble = Trouble::refused("unknown_image", format!("there is no picture `{unknown}`"));
         return Err(trouble.hint("send it first: POST /api/v1/images").into());
     }
-    if id.is_empty() || id.len() > LONGEST_ID {
-        let message = format!("the id of a command has 1 to {LONGEST_ID} bytes");
-        return Err(Trouble::refused("wrong_request", message).into());
-    }
+    is_id(Some(&id))?;
     let (action, mut detail) = told(api, session, &command);
+    let noted = noted(api, guest, action, Some(session), detail.clone()).await?;
     let reply = api.hub.command(session, Request { id, by: guest.by(), command }).await?;
     if let Value::Object(detail) = &mut detail {
         detail.insert("reply".into(), serde_json::to_value(&reply).unwrap_or_default());
     }
-    note(api, guest, action, Some(session), detail).await;
+    // That it was asked for is written down.
+    let more = move |connection: &_| log::audit_more(connection, noted, &detail);
+    if let Err(error) = api.hub.log().write(more).await {
+        tracing::error!("{error:#}");
+    }
     Ok(reply)
+}
+
+/// An id that a client gives to what it asks for is kept, and so it is not long.
+pub(super) fn is_id(id: Option<&str>) -> Result<(), Trouble> {
+    if id.is_some_and(|id| id.is_empty() || id.len() > LONGEST_ID) {
+        let message = format!("the id of a command or a request has 1 to {LONGEST_ID} bytes");
+        return Err(Trouble::refused("wrong_request", message));
+    }
+    Ok(())
 }
 
 /// What somebody must be allowed to say this to an agent: a command of the CLI or of the shell can do all that keys can.
@@ -265,7 +277,7 @@ struct WithId {
     id: String,
 }
 
-/// Writes down who did what.
+/// Writes down who did what, once it is done.
 pub(super) async fn note(
     api: &Api,
     guest: &Guest,
@@ -273,6 +285,19 @@ pub(super) async fn note(
     session: Option<&str>,
     detail: Value,
 ) {
+    if let Err(error) = noted(api, guest, action, session, detail).await {
+        tracing::error!("{error:#}");
+    }
+}
+
+/// Writes down who is about to do what: that which opens a door is not done where it cannot be. Gives the number of the entry.
+pub(super) async fn noted(
+    api: &Api,
+    guest: &Guest,
+    action: &'static str,
+    session: Option<&str>,
+    detail: Value,
+) -> anyhow::Result<i64> {
     let entry = AuditEntry {
         id: 0,
         at: api.hub.now(),
@@ -281,10 +306,7 @@ pub(super) async fn note(
         session_id: session.map(str::to_owned),
         detail,
     };
-    let written = api.hub.log().write(move |connection| log::audit(connection, &entry)).await;
-    if let Err(error) = written {
-        tracing::error!("{error:#}");
-    }
+    api.hub.log().write(move |connection| log::audit(connection, &entry)).await
 }
 
 /// A refusal of the rules, as an error.

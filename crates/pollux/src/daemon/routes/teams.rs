@@ -1,7 +1,7 @@
 //! Teams: agents, jobs, letters. What an agent can do over MCP, a person can do here.
 #![expect(unused_qualifications, reason = "in what utoipa makes of `params`")]
 
-use super::sessions::{note, scoped, to_say};
+use super::sessions::{is_id, note, scoped, to_say};
 use super::{Api, Bad, need};
 use crate::api::team::{Give, Job, Jobs, Launch, Letters, More, Offered, Profiles, Teams, Write};
 use crate::api::{Problem, Scope, Summary};
@@ -78,6 +78,7 @@ pub(super) async fn launch(
     Json(mut launch): Json<Launch>,
 ) -> Result<Json<Summary>, Bad> {
     need(&guest, Scope::Prompt)?;
+    is_id(launch.client_id.as_deref())?;
     let profile = api.teams.store().find(&launch.profile)?;
     let mode = launch.mode.or(profile.mode).unwrap_or_default();
     widened(&guest, mode)?;
@@ -93,7 +94,7 @@ pub(super) async fn launch(
 
 /// An agent that asks less than by default needs the right to answer. Given from afar, none may do everything: that ends
 /// by itself, and an agent of a team does not know when.
-fn widened(guest: &Guest, mode: Mode) -> Result<(), Bad> {
+pub(super) fn widened(guest: &Guest, mode: Mode) -> Result<(), Bad> {
     if matches!(mode, Mode::AutoEdit | Mode::Yolo) {
         need(guest, Scope::Approve)?;
     }
@@ -130,6 +131,7 @@ pub(super) async fn give(
     Json(mut give): Json<Give>,
 ) -> Result<Json<Job>, Bad> {
     need(&guest, Scope::Prompt)?;
+    is_id(give.client_id.as_deref())?;
     let profile = api.teams.store().find(&give.profile)?;
     widened(&guest, profile.mode.unwrap_or_default())?;
     let cwd = give.cwd.clone().ok_or_else(|| {

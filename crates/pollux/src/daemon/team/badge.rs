@@ -2,6 +2,8 @@
 //! the process does; what a crash left is swept away when the next daemon starts.
 
 use crate::daemon::door::{Secret, hash};
+use crate::daemon::guard::lock;
+use crate::daemon::own_file;
 use crate::team::given::Given;
 use crate::team::profile::{Files, Server};
 use crate::team::tools::{OWN_SERVER, Tools};
@@ -15,21 +17,42 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tokio::sync::OwnedMutexGuard;
+use tokio_util::sync::CancellationToken;
 
 /// Who holds which credential, and where what is lent lies.
 #[derive(Debug, Default)]
 pub struct Badges {
-    holders: Mutex<HashMap<[u8; 32], String>>,
+    holders: Mutex<HashMap<[u8; 32], Held>>,
     /// Sessions whose process was lent something by an earlier daemon, until it is known which of them live.
     earlier: Mutex<Vec<String>>,
     place: OnceLock<Lending>,
     /// Held while an agent is started by files that others read too.
     turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// A credential that is good: whose it is.
+#[derive(Debug)]
+struct Held {
+    session: String,
+    /// Ends what was opened with it, when this is dropped.
+    ends: CancellationToken,
+}
+
+impl Held {
+    fn new(session: &str) -> Self {
+        Self { session: session.to_owned(), ends: CancellationToken::new() }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.ends.cancel();
+    }
 }
 
 /// How a process is to be lent what it is given.
@@ -115,7 +138,7 @@ impl Badges {
             match serde_json::from_str::<Holder>(&text) {
                 Ok(holder) => {
                     lock(&self.earlier).push(holder.session.clone());
-                    self.holders().insert(holder.hash, holder.session);
+                    self.holders().insert(holder.hash, Held::new(&holder.session));
                 }
                 // What cannot be removed is nobody's credential, and no reason not to serve.
                 Err(_) => drop(fs::remove_dir_all(entry.path())),
@@ -131,7 +154,7 @@ impl Badges {
     pub fn sweep(&self, lives: impl Fn(&str) -> bool) {
         let mut gone = std::mem::take(&mut *lock(&self.earlier));
         gone.retain(|session| !lives(session));
-        self.holders().retain(|_, session| !gone.contains(session));
+        self.holders().retain(|_, held| !gone.contains(&held.session));
         for session in gone {
             if let Some(place) = self.place.get() {
                 // What cannot be removed now is swept away when the next daemon starts.
@@ -143,7 +166,7 @@ impl Badges {
     /// What a process has that has outlived the daemon which lent it.
     pub fn still(self: &Arc<Self>, session: &str) -> Option<Lent> {
         let holders = self.holders();
-        let (hash, _) = holders.iter().find(|(_, holder)| *holder == session)?;
+        let (hash, _) = holders.iter().find(|(_, held)| held.session == session)?;
         Some(Lent {
             badges: Arc::clone(self),
             badge: *hash,
@@ -166,9 +189,10 @@ impl Badges {
         Some((Arc::clone(&self.turn).lock_owned().await, shared))
     }
 
-    /// The session whose credential this is.
-    pub fn holder(&self, badge: &str) -> Option<String> {
-        self.holders().get(&hash(badge)).cloned()
+    /// The session whose credential this is, and what is cancelled when the credential is good for nothing any more.
+    pub fn holder(&self, badge: &str) -> Option<(String, CancellationToken)> {
+        let holders = self.holders();
+        holders.get(&hash(badge)).map(|held| (held.session.clone(), held.ends.clone()))
     }
 
     /// Lends a session what it was given.
@@ -209,7 +233,7 @@ impl Badges {
             lent.args.push(arg);
         }
         if given.teams {
-            self.holders().insert(lent.badge, session.to_owned());
+            self.holders().insert(lent.badge, Held::new(session));
             if terms.settings && terms.files == Files::Shared {
                 // Others read these settings: they name a variable, which only this process has.
                 lent.env.push((BADGE.into(), badge.expose().into()));
@@ -223,13 +247,9 @@ impl Badges {
         Ok(lent)
     }
 
-    fn holders(&self) -> MutexGuard<'_, HashMap<[u8; 32], String>> {
+    fn holders(&self) -> MutexGuard<'_, HashMap<[u8; 32], Held>> {
         lock(&self.holders)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Lent {
@@ -240,9 +260,7 @@ impl Lent {
 
     fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.directory.join(name);
-        let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        file.write_all(text.as_bytes())?;
+        own_file::make(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -288,7 +306,7 @@ impl Lent {
     /// For a process that outlives the daemon: the next one will know it again.
     pub fn stay(&mut self, session: &str) -> io::Result<()> {
         let holder = Holder { session: session.to_owned(), hash: self.badge };
-        self.badges.holders().insert(self.badge, session.to_owned());
+        self.badges.holders().entry(self.badge).or_insert_with(|| Held::new(session));
         self.file(HOLDER, &serde_json::to_string(&holder)?)?;
         self.stays = true;
         Ok(())

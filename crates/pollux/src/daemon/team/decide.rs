@@ -42,7 +42,8 @@ impl Teams {
 
     /// Goes on with a job that has paused.
     pub async fn go_on(&self, caller: &Caller, id: &str, more: &More) -> anyhow::Result<Job> {
-        is_something(Budget { tokens: more.tokens, seconds: more.seconds })?;
+        let more = Budget { tokens: more.tokens, seconds: more.seconds };
+        is_something(more)?;
         let job = self.paused(caller, id).await?;
         if let Some(worker) = &job.worker {
             self.has_stopped(worker).await?;
@@ -55,10 +56,8 @@ impl Teams {
             self.withdraw(worker, prompt_id(&job)).await?;
             let no = self.hub().feed(worker)?.0;
             let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
-            job.budget.tokens =
-                job.budget.tokens.map(|_| spent.saturating_add(more.tokens.unwrap_or(u64::MAX)));
+            job.budget = self.inner.settings.limits.more(job.budget, spent, more);
         }
-        job.budget.seconds = more.seconds.or(job.budget.seconds);
         let text = go_on(&job);
         self.prompt(&mut job, &text).await?;
         self.becomes(&mut job, State::Working, None).await?;

@@ -1,8 +1,9 @@
 //! Following jobs: a bell rings, the worker is looked at, the rules say what becomes of its job.
 
+use super::ending::Ending;
 use super::post::About;
-use super::{Caller, Teams, is_news, lock, result, rows, tree};
-use crate::api::team::{Job, Worktree};
+use super::{Caller, Teams, is_news, lock, result, rows};
+use crate::api::team::Job;
 use crate::api::{Begin, Driver, Summary};
 use crate::daemon::log::team::Turn;
 use crate::daemon::log::{Bell, counts};
@@ -95,6 +96,7 @@ impl Teams {
         let exited = self.summary(session).is_some_and(|it| it.status == SessionStatus::Exited);
         if exited && lock(&self.inner.alive).remove(session) {
             self.over(session).await?;
+            self.put_away(session).await;
         }
         Ok(())
     }
@@ -205,9 +207,14 @@ impl Teams {
         job.state = state;
         job.why = why;
         job.question = job.question.take().filter(|_| state == State::Waiting);
-        if state.is_final() {
+        let ending = state.is_final().then(|| Ending::of(self, &job.id));
+        if let Some(ending) = &ending {
             job.ended_at = Some(self.now());
-            self.put_away(job).await;
+            if ending.is_none() {
+                // Somebody else ends it, or has.
+                return Ok(());
+            }
+            self.settle_tree(job).await;
         }
         let attended =
             lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
@@ -244,20 +251,6 @@ impl Teams {
         Ok(())
     }
 
-    /// What becomes of the worktree of a job that has ended.
-    async fn put_away(&self, job: &mut Job) {
-        let Some(tree) = job.worker.as_deref().and_then(|worker| self.kept(worker)?.worktree)
-        else {
-            return;
-        };
-        let merge = job.state == State::Done && job.inner.worktree == Some(Worktree::Merge);
-        let became = match tree::put_away(&tree, &job.name, merge).await {
-            Ok(became) => became,
-            Err(error) => format!("its worktree {} stays as it is: {error:#}", tree.path.display()),
-        };
-        job.result.get_or_insert_default().worktree = Some(became);
-    }
-
     /// Goes on with what an earlier daemon left.
     async fn take_up(&self) {
         let jobs: Vec<Job> =
@@ -282,7 +275,7 @@ impl Teams {
         if job.worker.is_none() {
             let caller =
                 job.caller.clone().map_or_else(|| Caller::Person(By::owner()), Caller::Agent);
-            job.worker = self.begin(&caller, job.clone()).await?.worker;
+            job.worker = self.begin(&caller, job.clone(), true).await?.worker;
         }
         let Some(worker) = job.worker.clone() else { return Ok(()) };
         // Its log is brought up to date with its file first.
@@ -414,12 +407,16 @@ fn rules(job: &Job) -> Rules {
     }
 }
 
-/// True where the turn of a job cannot have ended: its worker works, and on nothing else.
-fn is_busy(summary: &Summary, job: &Job) -> bool {
-    let works = matches!(
+pub(super) fn is_at_work(summary: &Summary) -> bool {
+    matches!(
         summary.status,
         SessionStatus::Working | SessionStatus::Waiting | SessionStatus::Starting
-    );
+    )
+}
+
+/// True where the turn of a job cannot have ended: its worker works, and on nothing else.
+fn is_busy(summary: &Summary, job: &Job) -> bool {
+    let works = is_at_work(summary);
     let other = summary.sending.as_ref().is_some_and(|sending| sending.id != prompt_id(job));
     works && !other
 }

@@ -118,22 +118,30 @@ impl Teams {
         let written = move |connection: &_| rows::save_job(connection, &row, client.as_deref());
         self.hub().log().write(written).await?;
         lock(&self.inner.jobs).insert(job.id.clone(), watch::channel(job.clone()).0);
-        let job = self.begin(caller, job).await;
+        // Whoever gives it hears at once that it could not be begun, and needs no letter.
+        let hears = lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe);
+        let job = self.begin(caller, job, false).await;
+        drop(hears);
         drop(birth);
         job
     }
 
-    /// Starts the worker of a job. What goes wrong ends the job, and is told.
-    pub(super) async fn begin(&self, caller: &Caller, mut job: Job) -> anyhow::Result<Job> {
-        let started = self.worker(caller, &job).await;
-        let mut hint = None;
-        match started {
+    /// Starts the worker of a job; again, where an earlier daemon may have begun with it. What goes wrong ends the job, and
+    /// is told.
+    pub(super) async fn begin(
+        &self,
+        caller: &Caller,
+        mut job: Job,
+        again: bool,
+    ) -> anyhow::Result<Job> {
+        match self.worker(caller, &job, again).await {
             Ok(worker) => job.worker = Some(worker),
             Err(error) => {
-                hint = error.downcast_ref::<Trouble>().and_then(|trouble| trouble.hint.clone());
-                job.state = State::Failed;
-                job.why = Some(format!("{error:#}"));
-                job.ended_at = Some(self.now());
+                let hint = error.downcast_ref::<Trouble>().and_then(|trouble| trouble.hint.clone());
+                let why = format!("{error:#}");
+                let message = format!("the worker could not be started: {why}");
+                self.becomes(&mut job, State::Failed, Some(why)).await?;
+                return Err(Trouble::refused("not_started", message).hint_of(hint).into());
             }
         }
         if !self.keep(&job).await? {
@@ -143,15 +151,11 @@ impl Teams {
             }
             return Err(Trouble::refused("job_ended", "the job was taken back").into());
         }
-        if let Some(trouble) = started_or(&job) {
-            Err(trouble.hint_of(hint).into())
-        } else {
-            self.inner.news.notify_one();
-            Ok(job)
-        }
+        self.inner.news.notify_one();
+        Ok(job)
     }
 
-    async fn worker(&self, caller: &Caller, job: &Job) -> anyhow::Result<String> {
+    async fn worker(&self, caller: &Caller, job: &Job, again: bool) -> anyhow::Result<String> {
         let profile = self.store().find(&job.profile)?;
         let of = job.inner.cwd.clone().unwrap_or_default();
         let tree = if job.inner.worktree.is_none() {
@@ -159,7 +163,7 @@ impl Teams {
         } else {
             let path = self.inner.settings.trees.join(&job.name);
             std::fs::create_dir_all(&self.inner.settings.trees)?;
-            Some(tree::make(&of, path, &job.name).await.map_err(no_tree)?)
+            Some(tree::make(&of, path, &job.name, again).await.map_err(no_tree)?)
         };
         let start = Start {
             name: job.name.clone(),
@@ -227,7 +231,7 @@ impl Teams {
         let Some(session) = caller.session() else {
             return Ok(Birth { teams: self.clone(), team: None });
         };
-        let own = self.kept(session).ok_or_else(|| nobody(session))?;
+        let own = self.living(session).ok_or_else(|| nobody(session))?;
         let living = {
             let members = self.members();
             let is = |kept: &&Kept| kept.team == own.team && kept.session != own.team && !kept.gone;
@@ -273,7 +277,8 @@ impl Teams {
         loop {
             let id = uuid::Uuid::new_v4().simple().to_string();
             let name = format!("{profile}-{}", id.get(..4).unwrap_or(&id));
-            if !self.members().values().any(|kept| kept.name == name) {
+            let has_tree = self.inner.settings.trees.join(&name).exists();
+            if !has_tree && !self.members().values().any(|kept| kept.name == name) {
                 return name;
             }
         }
@@ -313,14 +318,6 @@ pub(super) fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
 pub(super) fn is_something(budget: Budget) -> Result<(), Trouble> {
     let hint = "name more, or leave it out: then the daemon's own limits count";
     budget.refuse().map_or(Ok(()), |why| Err(Trouble::refused("no_budget", why).hint(hint)))
-}
-
-fn started_or(job: &Job) -> Option<Trouble> {
-    if job.state != State::Failed {
-        return None;
-    }
-    let why = job.why.clone().unwrap_or_default();
-    Some(Trouble::refused("not_started", format!("the worker could not be started: {why}")))
 }
 
 fn no_tree(error: anyhow::Error) -> anyhow::Error {

@@ -330,6 +330,6 @@ impl Teams {
 }
 
 /// As much of an id as people need.
-fn short(id: &str) -> &str {
+pub(in crate::daemon) fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }

@@ -1,4 +1,5 @@
-//! Schedules in the daemon: one timer until the next is due, a condition that is run first, a job that is given once.
+//! Schedules in the daemon: one timer until the next is due, a condition that is run first, a job that is given once. They go
+//! by the clock on the wall: nine in the morning is when that says so.
 
 use super::give::is_task;
 use super::{Caller, Teams, lock};
@@ -40,7 +41,7 @@ impl Teams {
                 wake = wake.into_iter().chain(at).min();
             }
             let wait = wake.map(|at: Timestamp| {
-                Duration::try_from(at.duration_since(self.now())).unwrap_or_default()
+                Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default()
             });
             tokio::select! {
                 () = tokio::time::sleep(wait.unwrap_or(REST).min(REST)) => {}
@@ -53,7 +54,7 @@ impl Teams {
     /// Does what is to be done about a schedule now, and says when it is due next.
     async fn look_at(&self, mut schedule: Schedule) -> Option<Timestamp> {
         let at = schedule.next_at?;
-        let now = self.now();
+        let now = Timestamp::now();
         let outcome = match due(at, schedule.missed, now) {
             Due::At(at) => return Some(at),
             Due::Now => Outcome::Begun,
@@ -65,9 +66,12 @@ impl Teams {
             rows::begin(connection, &row, at, (outcome, now))
         };
         let begun = self.hub().log().write(written).await;
-        // Not where somebody has taken it away meanwhile.
-        if let Some(known) = lock(&self.inner.schedules).get_mut(&schedule.name) {
-            *known = schedule.clone();
+        // Not where somebody has taken it away or changed it meanwhile.
+        if let Some(known) = lock(&self.inner.schedules).get_mut(&schedule.name)
+            && begun.is_ok()
+            && (known.next_at, &known.cron) == (Some(at), &schedule.cron)
+        {
+            known.next_at = schedule.next_at;
         }
         match begun {
             Ok(run) if outcome == Outcome::Begun => {
@@ -77,7 +81,11 @@ impl Teams {
                 runs.spawn(async move { teams.finish(&schedule, run).await });
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(schedule = schedule.name, "{error:#}"),
+            Err(error) => {
+                // It is still due: once the log can be written again, and not again and again until then.
+                tracing::error!(schedule = schedule.name, "{error:#}");
+                return now.saturating_add(REST).ok();
+            }
         }
         schedule.next_at
     }
@@ -175,8 +183,8 @@ impl Teams {
             let hint = "five fields: minute, hour, day, month, weekday, such as `0 9 * * MON-FRI`; a sixth in front counts seconds";
             Trouble::refused("wrong_time", message).hint(hint)
         };
-        let at =
-            next(&schedule.cron, self.now(), &TimeZone::system()).map_err(|why| never(&why))?;
+        let at = next(&schedule.cron, Timestamp::now(), &TimeZone::system())
+            .map_err(|why| never(&why))?;
         schedule.next_at = Some(at.ok_or_else(|| never("it never comes"))?);
         let row = schedule.clone();
         self.hub().log().write(move |connection| rows::save(connection, &row)).await?;
@@ -208,7 +216,7 @@ impl Teams {
     pub async fn run_now(&self, name: &str) -> anyhow::Result<Run> {
         let schedule = lock(&self.inner.schedules).get(name).cloned();
         let schedule = schedule.ok_or_else(|| no_schedule(name))?;
-        let (row, now) = (schedule.clone(), self.now());
+        let (row, now) = (schedule.clone(), Timestamp::now());
         let written = move |connection: &rusqlite::Connection| {
             rows::begin(connection, &row, now, (Outcome::Begun, now))
         };

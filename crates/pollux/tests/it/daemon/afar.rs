@@ -113,6 +113,74 @@ async fn what_an_agent_in_a_terminal_is_told_first_is_looked_at_like_all_that_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_sent_again_says_nothing_to_another_kind_of_agent() {
+    let (hand, house) = house().await;
+    let cwd = house.directory.path().canonicalize().unwrap();
+    house.post("/api/v1/projects", json!({ "path": cwd })).await;
+    let device = paired(&house, &["view", "prompt"]).await;
+    let begin = |body: Value| {
+        told(house.bare(Method::POST, "/api/v1/sessions").bearer_auth(&device).json(&body))
+    };
+    let terminal = json!({ "cwd": cwd, "driver": "terminal", "client_id": "x" });
+    let (status, first) = begin(terminal.clone()).await;
+    assert_eq!(status, 201, "{first}");
+    let shell = json!({ "cwd": cwd, "driver": "acp", "client_id": "x", "prompt": "!touch here" });
+    let (status, refused) = begin(shell.clone()).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("other_request")), "{refused}");
+    let launch =
+        json!({ "profile": "developer", "cwd": cwd, "driver": "terminal", "client_id": "x" });
+    let launch = house.bare(Method::POST, "/api/v1/team/launch").bearer_auth(&device).json(&launch);
+    assert_eq!(told(launch).await.1["code"], "other_request", "it is no agent of a team");
+    assert_eq!(begin(terminal).await.1["id"], first["id"], "the same once more");
+    assert!(hand.told().is_empty(), "{:?}", hand.told());
+    let long = json!({ "cwd": cwd, "client_id": "x".repeat(129) });
+    assert_eq!(begin(long).await.0, 400);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_gone_on_with_by_a_request_that_is_sent_again_is_the_same_one() {
+    let (hand, house) = house().await;
+    let cwd = house.directory.path().canonicalize().unwrap();
+    let id = house.begin(json!({ "cwd": cwd })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    hand.say(&id, EventKind::SessionEnded { reason: "it is gone".into() }).await;
+    let exited = || house.api.hub.feed(&id).unwrap().1.summary().status == SessionStatus::Exited;
+    super::house::wait_until("the agent is gone", exited).await;
+    let resume = json!({ "cwd": cwd, "resume": id, "client_id": "again", "prompt": "go on" });
+    for _ in 0..3 {
+        let (status, summary) = house.post("/api/v1/sessions", resume.clone()).await;
+        assert_eq!((status, &summary["id"]), (201, &json!(id)), "{summary}");
+    }
+    let other = json!({ "cwd": cwd, "resume": id, "client_id": "other" });
+    assert_eq!(house.post("/api/v1/sessions", other).await.1["code"], "still_there");
+    super::house::wait_until("it was told", || !hand.told().is_empty()).await;
+    assert_eq!(hand.told().len(), 1, "{:?}", hand.told());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_of_a_schedule_is_started_by_admin_only() {
+    let (_, house) = house().await;
+    let cwd = house.directory.path().canonicalize().unwrap();
+    let made = cwd.join("made");
+    let schedule = json!({ "name": "rare", "cron": "0 0 1 1 *", "profile": "developer", "cwd": cwd,
+        "prompt": "look", "condition": ["touch", made] });
+    assert_eq!(house.post("/api/v1/schedules", schedule).await.0, 200);
+    let run = |token: &str| {
+        let request = house.bare(Method::POST, "/api/v1/schedules/rare/run").bearer_auth(token);
+        told(request.json(&json!({})))
+    };
+    let most = paired(&house, &["view", "prompt", "approve"]).await;
+    assert_eq!(run(&most).await.0, 403);
+    assert!(!made.exists());
+    let admin = paired(&house, &["view", "prompt", "approve", "admin"]).await;
+    assert_eq!(run(&admin).await.0, 200);
+    assert!(made.exists());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_sees_files_and_directories_only_where_it_may_wherever_links_lead() {
     let (_, house) = house().await;
     let root = house.directory.path().canonicalize().unwrap();
@@ -151,14 +219,19 @@ async fn a_link_shows_one_session_without_its_secrets_until_it_is_taken_back() {
     let cwd = house.directory.path().canonicalize().unwrap();
     let id = house.begin(json!({ "cwd": cwd })).await;
     super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
-    let said = r#"{"id":"m1","timestamp":"2026-11-15T12:00:00Z","type":"gemini",
-        "content":"your key is AIzaSyA0123456789abcdefghijklmnopqrstuvw, keep it"}"#
-        .replace('\n', "");
-    let transcript = Transcript::read(&said);
-    let message = transcript.messages().next().unwrap().into_owned();
-    hand.say(&id, EventKind::MessageRecorded { changed: false, message: Box::new(message) }).await;
+    // In the second one the key lies across the place where a long text is cut.
+    let key = "AIzaSyA0123456789abcdefghijklmnopqrstuvw";
+    let long = format!("{} {key} {}", "x".repeat(4070), "y".repeat(9000));
+    for (number, text) in [format!("your key is {key}, keep it"), long].iter().enumerate() {
+        let said = json!({ "id": format!("m{number}"), "timestamp": "2026-11-15T12:00:00Z",
+            "type": "gemini", "content": text })
+        .to_string();
+        let message = Transcript::read(&said).messages().next().unwrap().into_owned();
+        let kind = EventKind::MessageRecorded { changed: false, message: Box::new(message) };
+        hand.say(&id, kind).await;
+    }
     let feed = house.api.hub.feed(&id).unwrap().1;
-    super::house::wait_until("the message", || feed.head().0 == 1).await;
+    super::house::wait_until("the messages", || feed.head().0 == 2).await;
     let device = paired(&house, &["view", "prompt", "approve"]).await;
     let share = format!("/api/v1/sessions/{id}/share");
     let refused = house.bare(Method::POST, &share).bearer_auth(&device).json(&json!({}));
@@ -173,6 +246,8 @@ async fn a_link_shows_one_session_without_its_secrets_until_it_is_taken_back() {
     let (status, seen) = told(look(token)).await;
     let text = seen.to_string();
     assert!(status == 200 && text.contains("your key is [redacted], keep it"), "{text}");
+    assert!(!text.contains("AIzaSy"), "a part of a key");
+    assert_eq!(seen["messages"][1]["cut"].as_array().unwrap().len(), 1, "and it is cut");
     assert_eq!(told(look("wrong")).await.0, 401);
     // It opens nothing else.
     let other = house.bare(Method::GET, "/api/v1/sessions").bearer_auth(token);

@@ -1,9 +1,13 @@
 //! Those who were let in, those who were not, and what is written down of both.
 
 use super::door::{house, paired, status};
-use super::house::{House, LONGEST, wait_until};
+use super::house::{House, LONGEST, settings, wait_until};
 use super::told::{Stagehand, grew};
 use pollux::daemon::instance::Told;
+use pollux::daemon::team::badge::{Lent, Terms};
+use pollux::team::given::Given;
+use pollux::team::profile::Files;
+use pollux_agent::acp::McpServer;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -188,5 +192,93 @@ async fn any_address_of_this_machine_is_one_of_ours_when_it_was_asked_for() {
     let own = origins.iter().find(|origin| origin.contains("127.0.0.2")).cloned().unwrap();
     let health = super::house::client().get(format!("{own}/api/v1/health"));
     assert_eq!(status(health).await, 200);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_written_down_is_not_done() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = house.begin(json!({ "cwd": house.directory.path() })).await;
+    wait_until("the agent is there", || hand.is_there(&id)).await;
+    paired(&house, &["view"]).await;
+    let body = json!({ "name": "tab", "scopes": ["view"] });
+    let (_, pair) = house.post("/api/v1/pairings", body.clone()).await;
+    let full = "CREATE TRIGGER full BEFORE INSERT ON audit
+                BEGIN SELECT RAISE(ABORT, 'there is no room'); END";
+    house.api.hub.log().write(|connection| connection.execute_batch(full)).await.unwrap();
+    assert_eq!(house.post("/api/v1/pairings", body).await.0, 500);
+    let claim = house.bare(Method::POST, "/api/v1/pair").json(&json!({ "code": pair["code"] }));
+    assert_eq!(status(claim).await, 500);
+    let devices = house.api.door.list();
+    assert_eq!(devices.len(), 1, "nobody was let in");
+    let revoke = house.request(Method::DELETE, &format!("/api/v1/devices/{}", devices[0].id));
+    assert_eq!(status(revoke.header("content-type", "application/json")).await, 500);
+    assert_eq!(house.api.door.list().len(), 1);
+    let mode = json!({ "type": "mode", "mode": "yolo" });
+    assert_eq!(house.command(&id, "m", mode).await.0, 500);
+    assert!(hand.told().is_empty(), "{:?}", hand.told());
+    house.close().await;
+}
+
+/// What an agent of a team would be lent, and the credential in it.
+fn lent(house: &House, session: &str) -> (Lent, String) {
+    let given = json!({ "profile": "developer", "system": "", "tools": null, "teams": true });
+    let given: Given = serde_json::from_value(given).unwrap();
+    let terms =
+        Terms { given: &given, files: Files::Own, settings: false, policy: true, own: "pollux" };
+    let lent = house.api.hub.badges().lend(session, terms).unwrap();
+    let McpServer::Remote { headers, .. } = &lent.servers[0] else { panic!("by its address") };
+    let badge = headers[0].value.strip_prefix("Bearer ").unwrap().to_owned();
+    (lent, badge)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_an_agent_ends_with_its_credential() {
+    let house = house().await;
+    let launch = json!({ "profile": "supervisor", "cwd": house.directory.path() });
+    let (_, agent) = house.post("/api/v1/team/launch", launch).await;
+    let (lent, badge) = lent(&house, agent["id"].as_str().unwrap());
+    let mut stream = TcpStream::connect(house.host()).await.unwrap();
+    let request = format!(
+        "GET /mcp/stream HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {badge}\r\n\
+         Connection: upgrade\r\nUpgrade: mcp\r\n\r\n",
+        house.host()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut heard = vec![0; 4096];
+    let read = stream.read(&mut heard).await.unwrap();
+    assert!(String::from_utf8_lossy(&heard[..read]).starts_with("HTTP/1.1 101"));
+    lent.give_back();
+    let end = tokio::time::timeout(LONGEST, stream.read_to_end(&mut heard)).await;
+    end.expect("it ends").unwrap();
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_worker_cannot_be_started_after_a_restart_is_told_of() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let cwd = house.directory.path().join("no repository");
+    std::fs::create_dir(&cwd).unwrap();
+    let give = json!({ "kind": "assign", "profile": "developer", "cwd": cwd, "message": "work",
+        "worktree": "merge" });
+    let (status, refused) = house.post("/api/v1/jobs", give).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("not_started")), "{refused}");
+    assert_eq!(house.get("/api/v1/team").await["unread"], 0, "who gave it knows");
+    // As if the daemon had been killed when it was written down, and no more.
+    let open = |connection: &rusqlite::Connection| {
+        let job = "UPDATE jobs SET state = 'starting', job = json_set(job, '$.state', 'starting')";
+        connection.execute(job, [])
+    };
+    house.api.hub.log().write(open).await.unwrap();
+    let directory = house.close().await;
+    let house = House::with(directory, hand.agents(), &settings()).await;
+    pollux_e2e::wait_for("the letter", LONGEST, async || {
+        let team = house.get("/api/v1/team").await;
+        if team["unread"] == 1 { Ok(()) } else { Err(team) }
+    })
+    .await;
+    assert_eq!(house.get("/api/v1/jobs").await["jobs"][0]["state"], "failed");
     house.close().await;
 }

@@ -119,8 +119,8 @@ async fn times_do_not_go_back_with_the_clock() {
     hand.say(&id, grew("before")).await;
     let feed = house.api.hub.feed(&id).unwrap().1;
     super::house::wait_until("the first", || feed.head().0 == 1).await;
-    // As if the clock had been a day ahead then, and was set right since.
-    let ahead = Timestamp::now() + SignedDuration::from_hours(24);
+    // As if the clock had been ahead then, and was set right since.
+    let ahead = Timestamp::now() + SignedDuration::from_secs(50);
     let later = move |connection: &Connection| {
         connection.execute(
             "UPDATE sessions SET summary = json_set(summary, '$.updated_at', ?1)",
@@ -137,5 +137,34 @@ async fn times_do_not_go_back_with_the_clock() {
     let page = house.get(&format!("/api/v1/sessions/{other}/events")).await;
     let at: Timestamp = page["events"][0]["recorded_at"].as_str().unwrap().parse().unwrap();
     assert!(at >= ahead, "{at} is before {ahead}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_was_wrong_once_throws_nothing_away_and_is_not_believed_for_ever() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = begun(&hand, &house).await;
+    hand.say(&id, grew("before")).await;
+    let feed = house.api.hub.feed(&id).unwrap().1;
+    super::house::wait_until("the first", || feed.head().0 == 1).await;
+    // As if the clock had been ten years ahead when another session was written down.
+    let ahead = Timestamp::now() + SignedDuration::from_hours(24 * 3650);
+    house.begin(json!({ "cwd": house.directory.path() })).await;
+    let own = id.clone();
+    let later = move |connection: &Connection| {
+        connection.execute(
+            "UPDATE sessions SET summary = json_set(summary, '$.updated_at', ?1), updated_at = ?2
+             WHERE id <> ?3",
+            (ahead.to_string(), ahead.as_millisecond(), own),
+        )
+    };
+    assert_eq!(house.api.hub.log().write(later).await.unwrap(), 1);
+    let directory = house.close().await;
+    let house = House::with(directory, hand.agents(), &settings()).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let page = house.get(&format!("/api/v1/sessions/{id}/events")).await;
+    assert!(!seqs(&page).is_empty(), "{page}");
+    assert!(house.api.hub.now() < Timestamp::now() + SignedDuration::from_mins(5));
     house.close().await;
 }

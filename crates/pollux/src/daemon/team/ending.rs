@@ -1,0 +1,57 @@
+//! The end of a job, which comes once, and what becomes of the worktree of its worker.
+
+use super::follow::is_at_work;
+use super::{Teams, lock, tree};
+use crate::api::team::{Job, Worktree};
+use crate::team::job::State;
+
+/// The end of a job, which one brings about.
+pub(super) struct Ending(Teams, String);
+
+impl Ending {
+    /// Nothing where another is at it, or where it has ended.
+    pub(super) fn of(teams: &Teams, job: &str) -> Option<Self> {
+        let open = lock(&teams.inner.jobs).contains_key(job);
+        let first = open && lock(&teams.inner.ending).insert(job.to_owned());
+        first.then(|| Self(teams.clone(), job.to_owned()))
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        lock(&self.0.inner.ending).remove(&self.1);
+    }
+}
+
+impl Teams {
+    /// What becomes of what is in the worktree of a job that has ended. The tree itself is its worker's as long as that lives.
+    pub(super) async fn settle_tree(&self, job: &mut Job) {
+        let Some(worker) = job.worker.as_deref() else { return };
+        let Some(tree) = self.kept(worker).and_then(|kept| kept.worktree) else { return };
+        let at = tree.path.display();
+        let done = job.state == State::Done;
+        let became = if !done && self.summary(worker).is_some_and(|it| is_at_work(&it)) {
+            // It writes until it is stopped.
+            format!("what it has done is on the branch {}, in {at}", tree.branch)
+        } else {
+            let merge = done && job.inner.worktree == Some(Worktree::Merge);
+            tree::settle(&tree, &job.name, merge)
+                .await
+                .unwrap_or_else(|error| format!("its worktree {at} stays as it is: {error:#}"))
+        };
+        job.result.get_or_insert_default().worktree = Some(became);
+    }
+
+    /// The worktree of an agent that has ended goes, where nothing is in it that is nowhere else.
+    pub(super) async fn put_away(&self, session: &str) {
+        let Some(kept) = self.kept(session) else { return };
+        let Some(tree) = kept.worktree.filter(|tree| tree.path.exists()) else { return };
+        match tree::put_away(&tree, &kept.name).await {
+            Ok(gone) => tracing::info!(session, gone, "its worktree was put away"),
+            Err(error) => {
+                let at = tree.path.display();
+                tracing::warn!(session, "its worktree {at} stays as it is: {error:#}");
+            }
+        }
+    }
+}
