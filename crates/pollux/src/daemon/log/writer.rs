@@ -13,10 +13,12 @@ const AT_ONCE: usize = 256;
 /// What is done after the transaction: tells whoever waits.
 type After = Box<dyn FnOnce(rusqlite::Result<()>) + Send>;
 
+/// What is done in the transaction; it is given why, where it cannot even begin.
+type Work = Box<dyn FnOnce(rusqlite::Result<&Connection>) -> Done + Send>;
+
 /// Something to write, and somebody who waits for it.
 pub(super) struct Job {
-    /// Given why, where it cannot even begin.
-    work: Box<dyn FnOnce(rusqlite::Result<&Connection>) -> Done + Send>,
+    work: Work,
 }
 
 /// What a job did, before the transaction is on disk.
