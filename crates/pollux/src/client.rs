@@ -46,6 +46,13 @@ pub struct Client {
     place: Place,
 }
 
+/// Among so many of the newest sessions the latest is looked for.
+const LATEST_OF: usize = 100;
+
+fn is_driven(session: &Summary) -> bool {
+    session.driver.is_some() && session.status != SessionStatus::Exited
+}
+
 impl Client {
     /// The daemon that runs, if one does.
     pub async fn running(config: &Config) -> anyhow::Result<Option<Self>> {
@@ -135,10 +142,13 @@ impl Client {
         Ok(all.sessions)
     }
 
-    /// One session: its id, the beginning of it, or `latest`.
+    /// One session: its id, the beginning of it, or `latest`, which is one that is driven where there is one: to look at an old
+    /// session makes it the last that was touched, and not the one that is meant.
     pub async fn session(&self, wanted: &str) -> anyhow::Result<Summary> {
         if wanted == "latest" {
-            let latest = self.sessions(1).await?.into_iter().next();
+            let mut all = self.sessions(LATEST_OF).await?;
+            let driven = all.iter().position(is_driven).unwrap_or(0);
+            let latest = (driven < all.len()).then(|| all.swap_remove(driven));
             return latest.ok_or_else(|| {
                 Trouble::refused("no_sessions", "there are no sessions")
                     .hint("begin one: `pollux new`")
@@ -151,7 +161,7 @@ impl Client {
     /// The session with an id, of the daemon or of the agent, if it is driven now.
     pub async fn driven(&self, id: &str) -> Option<Summary> {
         let summary = self.session(id).await.ok()?;
-        let lives = summary.driver.is_some() && summary.status != SessionStatus::Exited;
+        let lives = is_driven(&summary);
         let whole = summary.id == id || summary.agent_id.as_deref() == Some(id);
         (lives && whole).then_some(summary)
     }

@@ -1,4 +1,4 @@
-//! A connection that is given up where the other side does not read: it would hold its seat for ever.
+//! A connection that is given up where the other side does not read, or says nothing at all: it would hold its seat for ever.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -7,18 +7,19 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream to which a write may wait so long and no longer.
+/// A stream to which a write may wait so long and no longer, and whose first byte must come in time.
 #[derive(Debug)]
 pub(super) struct Impatient<S> {
     stream: S,
     longest: Duration,
     late: Pin<Box<Sleep>>,
     waits: bool,
+    heard: bool,
 }
 
 impl<S: AsyncWrite + Unpin> Impatient<S> {
-    pub(super) fn new(stream: S, longest: Duration) -> Self {
-        Self { stream, longest, late: Box::pin(sleep(longest)), waits: false }
+    pub(super) fn new(stream: S, first: Duration, longest: Duration) -> Self {
+        Self { stream, longest, late: Box::pin(sleep(first)), waits: false, heard: false }
     }
 
     /// What a write came to; an error where it has waited for too long.
@@ -47,7 +48,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_ready() {
+            self.heard = true;
+        } else if !self.heard && !self.waits {
+            ready!(self.late.as_mut().poll(cx));
+            return Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "nothing was said")));
+        }
+        read
     }
 }
 
@@ -92,7 +100,7 @@ mod tests {
     #[tokio::test]
     async fn a_write_waits_for_a_reader_that_reads_and_not_for_one_that_does_not() {
         let (ours, mut theirs) = duplex(16);
-        let mut ours = Impatient::new(ours, Duration::from_millis(200));
+        let mut ours = Impatient::new(ours, Duration::from_mins(1), Duration::from_millis(200));
         let slow = async {
             let mut all = Vec::new();
             for _ in 0..4 {

@@ -67,7 +67,7 @@ pub async fn port(
         let _unset = stream.set_nodelay(true);
         let (router, stop, acceptor) = (router.clone(), stop.clone(), acceptor.clone());
         let seat = Seat(Some(Arc::new(permit)));
-        let stream = Impatient::new(stream, READS);
+        let stream = Impatient::new(stream, HEADERS, READS);
         connections.spawn(async move {
             match acceptor {
                 None => connection(stream, router, seat, stop).await,

@@ -65,6 +65,8 @@ async fn the_exit_codes_that_the_real_cli_can_be_brought_to_have_their_names() {
     }
 }
 
+const INIT: &str = r#"echo '{"type":"init","session_id":"s","model":"m"}'"#;
+
 #[tokio::test]
 async fn every_exit_code_has_its_name_where_it_is_all_that_the_cli_says() {
     let names = [
@@ -84,7 +86,9 @@ async fn every_exit_code_has_its_name_where_it_is_all_that_the_cli_says() {
     ];
     for (code, phase, name) in names {
         let directory = tempfile::tempdir().unwrap();
-        let cli = program(directory.path(), &format!("exit {code}"));
+        // Before the CLI has begun, a code of this size is that of whatever started it.
+        let begun = if phase == Phase::Request { INIT } else { "true" };
+        let cli = program(directory.path(), &format!("{begun}; exit {code}"));
         let order = Run::new("hello").cli(cli).home(directory.path()).cwd(directory.path());
         let (_, outcome) = told(order).await;
         let error = outcome.error.unwrap();

@@ -228,7 +228,9 @@ fn lent(house: &House, session: &str) -> (Lent, String) {
     let terms =
         Terms { given: &given, files: Files::Own, settings: false, policy: true, own: "pollux" };
     let lent = house.api.hub.badges().lend(session, terms).unwrap();
-    let McpServer::Remote { headers, .. } = &lent.servers[0] else { panic!("by its address") };
+    let McpServer::Remote { headers, .. } = &lent.servers[0] else {
+        unreachable!("by its address")
+    };
     let badge = headers[0].value.strip_prefix("Bearer ").unwrap().to_owned();
     (lent, badge)
 }

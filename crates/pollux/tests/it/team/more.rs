@@ -1,7 +1,7 @@
 //! What a team can do beyond one worker: levels, teams side by side, budgets, worktrees, skills, servers of a profile.
 
 use super::clients::sdk_home;
-use super::house::{NEWEST, Team};
+use super::house::{LONGEST, NEWEST, Team};
 use pollux_e2e::{Cli, repository};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -135,10 +135,14 @@ async fn a_worker_in_a_worktree_of_its_own_is_merged_or_kept_and_nothing_is_thro
         let job = team.handoff("writer", "write a file", more).await;
         assert_eq!(job["state"], "done", "{choice}: {job}");
         assert_eq!(workspace.join("made.txt").exists(), here, "{choice}: {job}");
-        let branches = git(&workspace, &["branch", "--list", "pollux/*"]);
-        assert_eq!(branches.lines().count(), 1, "only what was kept has a branch: {branches}");
         assert!(job["result"]["worktree"].is_string(), "{job}");
         team.status(job["worker"].as_str().unwrap(), "exited").await;
+        // Its tree goes after it.
+        pollux_e2e::wait_for("only what was kept to have a branch", LONGEST, async || {
+            let branches = git(&workspace, &["branch", "--list", "pollux/*"]);
+            if branches.lines().count() == 1 { Ok(()) } else { Err(branches) }
+        })
+        .await;
     }
     let log = git(&workspace, &["log", "--oneline", "--merges"]);
     assert_eq!(log.lines().count(), 1, "{log}");
