@@ -162,7 +162,6 @@ fn what_cannot_be_read_is_no_stub_and_stays_where_it_is() {
         log(&[header("abcdabcd-1"), json!({ "turn": "here I am" })]),
         log(&[header("abcdabcd-1"), json!({ "$set": "here I am" })]),
         format!("{}{{\"id\":\"7\",\"type\":\"us", log(&[header("abcdabcd-1")])),
-        log(&[context()]),
     ];
     for unread in files {
         let home = Home::new();
@@ -174,6 +173,15 @@ fn what_cannot_be_read_is_no_stub_and_stays_where_it_is() {
         assert!(guard.move_stubs().unwrap().is_empty(), "{unread}");
         assert!(home.list().sessions.iter().all(|session| session.risk.is_none()), "{unread}");
         assert_eq!(fs::read_to_string(&other).unwrap(), unread);
+    }
+}
+
+#[test]
+fn a_stub_that_was_moved_and_is_written_to_again_is_one_without_its_header() {
+    let home = Home::new();
+    home.put(LIVE, log(&[header("abcdabcd-1"), user("1", "hello"), answer("2", "Hi.")]));
+    for more in [context(), json!({ "$set": { "lastUpdated": "2026-11-15T18:05:00Z" } })] {
+        assert!(is_stub(&home.put(STUB, log(&[more]))));
     }
 }
 

@@ -90,12 +90,10 @@ impl Digest {
     }
 
     /// True for what a start of the CLI leaves when nobody says anything. Only what was understood to its last record is
-    /// one: it is moved out of the way, and what cannot be read may be somebody's conversation.
+    /// one: it is moved out of the way, and what cannot be read may be somebody's conversation. It need not say whose it is: the CLI
+    /// makes one anew that was moved, by the next line that it has for it.
     pub fn is_stub(&self) -> bool {
-        self.format == Format::Jsonl
-            && self.session_id.is_some()
-            && self.diagnostics.is_empty()
-            && self.is_empty()
+        self.format == Format::Jsonl && self.diagnostics.is_empty() && self.is_empty()
     }
 
     /// Takes over what was spent on answers that only another file of the same session has.
