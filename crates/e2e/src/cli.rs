@@ -51,7 +51,7 @@ impl Cli {
     }
 
     /// For what the older versions do much alike: the newest, and with every third test, by its name, one of the others. The
-    /// oldest takes three times as long to start, and all there is to do while it starts is to wait.
+    /// oldest takes three times as long to start, and starts are most of what a test costs.
     pub fn some() -> anyhow::Result<Vec<Self>> {
         let test = std::thread::current();
         let older = PINNED.get(turn(test.name().unwrap_or_default(), 6));
