@@ -14,6 +14,7 @@ mod teams;
 mod terminal;
 mod transcripts;
 
+use crate::release;
 use clap::{Command, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -48,6 +49,9 @@ pub(crate) enum Bench {
 }
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
+    if cfg!(debug_assertions) {
+        return release::again();
+    }
     match bench {
         Bench::All { only } => all::run(&names(), only),
         Bench::Acp => acp::run(),
