@@ -54,7 +54,13 @@ pub(super) enum Piece<'a> {
 
 impl Default for Piece<'_> {
     fn default() -> Self {
-        Self::Part(Box::default())
+        Self::from(Part::default())
+    }
+}
+
+impl<'a> From<Part<'a>> for Piece<'a> {
+    fn from(part: Part<'a>) -> Self {
+        Self::Part(Box::new(part))
     }
 }
 
@@ -63,6 +69,12 @@ impl<'a> Content<'a> {
         let Some(raw) = json else { return Self::None };
         if let Some(text) = Text::from_raw(raw) {
             return Self::Text(text);
+        }
+        // Nearly always a list of parts and nothing else, which is read at once.
+        if let Ok(parts) = serde_json::from_str::<Vec<Part<'a>>>(raw.get())
+            && parts.iter().all(|part| part.read)
+        {
+            return Self::Parts(parts.into_iter().map(Piece::from).collect());
         }
         let raws: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_else(|_| vec![raw]);
         Self::Parts(raws.into_iter().map(Piece::read).collect())
@@ -133,7 +145,7 @@ impl<'a> Piece<'a> {
     pub(super) fn read(raw: &'a RawValue) -> Self {
         match Text::from_raw(raw) {
             Some(text) => Self::Text(text),
-            None => Self::Part(Box::new(Part::mend(raw))),
+            None => Self::from(Part::mend(raw)),
         }
     }
 

@@ -1,11 +1,16 @@
 //! The list of messages as the records of a session leave it: upserts by id, rewinds, whole new lists.
 
+use foldhash::fast::RandomState;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The id of a message. It stands in several tables, which share it.
 pub(super) type Id = Arc<str>;
+
+/// A table by ids, which are looked up several times for each record: with hashes that are quicker than the usual ones, and of
+/// another seed in each process as those are.
+pub(super) type ById<T> = HashMap<Id, T, RandomState>;
 
 /// What a list holds, for one message.
 pub(super) trait Item {
@@ -34,12 +39,15 @@ pub(super) const USUAL: usize = 28;
 #[derive(Debug, Clone)]
 pub(super) struct History<T> {
     list: Vec<(Id, T)>,
-    index: HashMap<Id, usize>,
+    index: ById<usize>,
 }
 
 impl<T> Default for History<T> {
     fn default() -> Self {
-        Self { list: Vec::with_capacity(USUAL), index: HashMap::with_capacity(USUAL) }
+        Self {
+            list: Vec::with_capacity(USUAL),
+            index: ById::with_capacity_and_hasher(USUAL, RandomState::default()),
+        }
     }
 }
 

@@ -5,14 +5,14 @@
 
 use super::Diagnostic;
 use super::document::{self, Field};
-use super::history::{History, Id, Item, USUAL};
+use super::history::{ById, History, Id, Item, USUAL};
 use super::translate::{string, time};
 use super::whole::Format;
 use super::wire::{Call, Called, Json, Kind, Row};
 use crate::model::{Rewrite, Text};
+use foldhash::fast::RandomState;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
 
 /// What a session file says about the session as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,9 +68,9 @@ pub(super) struct Replay<T> {
     /// The messages that stand.
     pub(super) history: History<T>,
     /// The messages that a later record dropped.
-    pub(super) lost: HashMap<Id, T>,
+    pub(super) lost: ById<T>,
     /// In which order the ids first came.
-    pub(super) first_seen: HashMap<Id, usize>,
+    pub(super) first_seen: ById<usize>,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// How many more there were than are kept.
     unnoted: u64,
@@ -85,8 +85,8 @@ impl<T> Default for Replay<T> {
         Self {
             meta: Meta::default(),
             history: History::default(),
-            lost: HashMap::new(),
-            first_seen: HashMap::with_capacity(USUAL),
+            lost: ById::default(),
+            first_seen: ById::with_capacity_and_hasher(USUAL, RandomState::default()),
             diagnostics: Vec::new(),
             unnoted: 0,
             unnamed: 0,

@@ -184,6 +184,10 @@ impl Block {
         let quotes = lanes.equal(b'"');
         let backslashes = lanes.equal(b'\\');
         let controls = lanes.controls();
+        // Prose has hardly any escapes.
+        if backslashes == 0 && !*is_escaped {
+            return Self { quotes, backslashes, controls, rare: 0 };
+        }
         let escaped = escaped(backslashes, is_escaped);
         // Nearly all that is escaped besides these two is a line end: what is left is looked at one by one, and is seldom there.
         let usual = quotes | backslashes | lanes.equal(b'n');

@@ -211,7 +211,7 @@ impl<'de: 'a, 'a, T: Default, F: FnOnce(Vec<Piece<'a>>) -> T> Visitor<'de> for G
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
         let part = Part::deserialize(MapAccessDeserializer::new(map))?;
-        Ok((self.1)(vec![Piece::Part(Box::new(part))]))
+        Ok((self.1)(vec![Piece::from(part)]))
     }
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<T, E> {
         Ok((self.1)(vec![Piece::Text(Text::from(text))]))
