@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: bytes that nobody has thought of, for a while.
 //!
 //! The fuzzer is LLVM's, in the programs themselves. They are built with what it needs to see which way bytes go, and without a sanitizer:
-//! no code of ours is `unsafe`. So any toolchain will do, and nothing need be installed.
+//! none of our code in them is `unsafe`. So any toolchain will do, and nothing need be installed.
 
 use crate::package;
 use crate::shell::{root, run_words, say, target, words, words_and};

@@ -142,6 +142,7 @@ pub struct HookConfig {
 
 impl HookConfig {
     /// Reads the environment of this process; none where there is no home.
+    #[inline]
     pub fn read() -> Option<Self> {
         let base = etcetera::choose_base_strategy().ok()?;
         Some(Self { place: place(&base), key: env::var(KEY).ok().filter(|key| !key.is_empty()) })
@@ -170,6 +171,7 @@ impl McpConfig {
 }
 
 /// The socket is in the directory of this login, if there is one, else in our own; the spool is in our own.
+#[inline]
 fn place(base: &impl BaseStrategy) -> Place {
     let own = base.data_dir().join("pollux");
     let named = env::var_os(SOCKET).filter(|path| !path.is_empty()).map(PathBuf::from);

@@ -15,11 +15,22 @@ pub mod trouble;
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
+/// Answers a hook, and ends the process. Does nothing for any other command.
+///
+/// It may run before `main`, where a pipe that nobody reads ends the process that writes to it: what a hook does must not write
+/// to such a one.
+#[inline]
+#[expect(clippy::exit, reason = "there may be no `main` to come back to")]
+pub fn first() {
+    if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
+        cli::hook::answer(&event);
+        std::process::exit(0);
+    }
+}
+
 /// Runs the program with the arguments and the environment of this process.
 pub fn main() -> ExitCode {
-    if let Some(event) = cli::hook::event(std::env::args_os().skip(1)) {
-        return cli::hook::answer(&event);
-    }
+    first();
     if let Some(outcome) = cli::quickly(std::env::args_os().skip(1)) {
         return report::ended(outcome);
     }

@@ -10,7 +10,10 @@ use crate::trouble::{Kind, Trouble};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use pollux_agent::model::Failure;
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::stdio::{stdin, stdout};
 use std::fmt;
 use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
@@ -133,9 +136,40 @@ pub fn note(text: &str) {
 }
 
 /// The answer of a hook that does not interfere. Whether the CLI hears it is the CLI's affair.
+#[inline]
 pub fn nothing_to_say() {
-    let mut out = io::stdout().lock();
-    let _heard = out.write_all(b"{}").and_then(|()| out.flush());
+    let out = stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let _asked = poll(&mut polled, Some(&at_once));
+    let [asked] = polled;
+    // Where nobody listens, to say it all the same would be the end of a process that has no `main` yet.
+    if !asked.revents().contains(PollFlags::ERR) {
+        let _heard = rustix::io::write(out, b"{}");
+    }
+}
+
+/// What a hook is told on stdin, up to so many bytes; none where a person sits there. Without the buffers that Rust keeps for
+/// longer conversations.
+#[inline]
+pub fn told(most: usize) -> Option<Vec<u8>> {
+    const USUAL: usize = 2048;
+    let stdin = stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let mut told = Vec::with_capacity(USUAL);
+    while told.len() < most {
+        if told.len() == told.capacity() {
+            told.reserve(USUAL);
+        }
+        match rustix::io::read(stdin, spare_capacity(&mut told)) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(told)
 }
 
 /// What clap says about the arguments: help and version are no errors, the rest is refused.

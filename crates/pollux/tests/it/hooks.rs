@@ -84,6 +84,31 @@ fn whatever_a_hook_is_told_the_cli_goes_on() {
 }
 
 #[test]
+fn a_hook_whose_answer_nobody_hears_hands_its_payload_over_all_the_same() {
+    let user = User::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = user.command("hook BeforeAgent");
+    let mut child = command.stdin(Stdio::piped()).stdout(writer).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(PAYLOAD.as_bytes()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(place(&user).spool.exists());
+}
+
+#[test]
+fn a_payload_that_a_listener_does_not_want_to_its_end_is_spooled() {
+    let user = User::new();
+    let socket = user.path().join("rude.sock");
+    let rude = UnixListener::bind(&socket).unwrap();
+    let listens = std::thread::spawn(move || drop(rude.accept().unwrap()));
+    let long = format!("\"{}\"", "x".repeat(2_000_000));
+    let env = [("GEMINI_CLI_POLLUX_SOCKET", socket.to_str().unwrap())];
+    answered(&call(&user, "AfterTool", long.as_bytes(), &env));
+    listens.join().unwrap();
+    assert!(place(&user).spool.exists());
+}
+
+#[test]
 fn a_hung_listener_adds_no_more_than_the_limit() {
     let user = User::new();
     let socket = user.path().join("hung.sock");

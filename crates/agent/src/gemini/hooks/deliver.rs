@@ -1,6 +1,8 @@
 //! The hook's side: a payload goes to whoever listens, at once, or into the spool.
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::net::{
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, send, socket_with,
+};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -37,10 +39,13 @@ pub enum Delivered {
 
 /// A payload as it goes over the border: one line. Line breaks in JSON stand between tokens only, where a blank does as
 /// well; what is no JSON is found out by whoever reads.
+#[inline]
 pub fn frame(event: &str, key: Option<&str>, payload: &[u8]) -> Vec<u8> {
-    let head = serde_json::json!({ "event": event, "key": key }).to_string();
-    let mut line = head.into_bytes();
-    line.pop();
+    let mut line = b"{\"event\":".to_vec();
+    // Texts as JSON, into memory: there is nothing that could fail.
+    let _event = serde_json::to_writer(&mut line, event);
+    line.extend_from_slice(b",\"key\":");
+    let _key = serde_json::to_writer(&mut line, &key);
     line.extend_from_slice(b",\"payload\":");
     let payload = payload.trim_ascii();
     let payload = if payload.is_empty() { b"null" } else { payload };
@@ -52,9 +57,9 @@ pub fn frame(event: &str, key: Option<&str>, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Hands a line over, or spools it.
+#[inline]
 pub fn deliver(line: &[u8], place: &Place) -> Delivered {
-    let until = Instant::now() + LIMIT;
-    if hand_over(line, &place.socket, until).is_ok() {
+    if hand_over(line, &place.socket).is_ok() {
         Delivered::Handed
     } else if spool(line, &place.spool).is_ok() {
         Delivered::Spooled
@@ -64,18 +69,21 @@ pub fn deliver(line: &[u8], place: &Place) -> Delivered {
 }
 
 /// A socket whose owner is slow to accept refuses at once instead of waiting.
-fn hand_over(line: &[u8], path: &Path, until: Instant) -> io::Result<()> {
+#[inline]
+fn hand_over(line: &[u8], path: &Path) -> io::Result<()> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     connect(&socket, &SocketAddrUnix::new(path)?)?;
-    let mut stream = UnixStream::from(socket);
+    let until = Instant::now() + LIMIT;
+    let stream = UnixStream::from(socket);
     stream.set_nonblocking(false)?;
     let mut rest = line;
     while !rest.is_empty() {
         let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
         stream.set_write_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
         // Half a line has no end, and its reader throws it away.
-        let written = stream.write(rest)?;
+        // And who does not want it any more must not end the hook, which has the spool to go to.
+        let written = send(&stream, rest, SendFlags::NOSIGNAL)?;
         rest = rest.get(written..).unwrap_or_default();
     }
     Ok(())
@@ -83,6 +91,7 @@ fn hand_over(line: &[u8], path: &Path, until: Instant) -> io::Result<()> {
 
 /// Adds a line to the spool. One write to a file that is open for appending is whole, whoever else writes. It begins with
 /// a line end: on a disk that was full, half a line may stand before it.
+#[inline]
 fn spool(line: &[u8], path: &Path) -> io::Result<()> {
     let line = [b"\n", line].concat();
     let length = line.len() as u64;
@@ -111,6 +120,7 @@ fn spool(line: &[u8], path: &Path) -> io::Result<()> {
 }
 
 /// The spool before this one.
+#[inline]
 pub(super) fn earlier(spool: &Path) -> PathBuf {
     spool.with_extension("1.jsonl")
 }
