@@ -170,3 +170,31 @@ async fn an_agent_of_the_daemon_outlives_who_looks_at_it_and_is_ended_when_stop_
     assert!(!process.exists(), "it has ended when that is said");
     assert_eq!(served.rest().await, "exit");
 }
+
+#[tokio::test]
+async fn what_was_sent_and_has_not_begun_is_waited_for_and_what_is_stopped_has_ended() {
+    let served = Served::new().await;
+    // Nobody takes the agent for idle because its first prompt is still on its way.
+    let begun = served.done(&["new", "talk"]).await;
+    assert_eq!(served.done(&["wait", &begun]).await, "idle");
+    let screen = served.done(&["screen", &begun, "--json"]).await;
+    assert!(screen.contains(TALK), "{screen}");
+    served.done(&["send", "ID", "talk"]).await;
+    assert_eq!(served.rest().await, "idle");
+    let screen = served.done(&["screen", "ID", "--json"]).await;
+    assert!(screen.contains(TALK), "{screen}");
+    // Who has interrupted can go on at once.
+    served.done(&["send", "ID", "go slow"]).await;
+    speaks(&served.stage, &served.tmux, &served.id).await;
+    let told = served.done(&["interrupt", "ID", "--json"]).await;
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["ended"], true, "{told}");
+    let shown = served.done(&["ls", "--json"]).await;
+    let shown: Vec<serde_json::Value> = serde_json::from_str(&shown).unwrap();
+    let own = shown.iter().find(|session| session["id"] == *served.id).unwrap();
+    assert_eq!(own["status"], "idle", "{own}");
+    let (code, _, refused) = served.says(&["interrupt", "ID"]).await;
+    assert!(code == Some(1) && refused.contains("no turn to stop"), "{refused}");
+    served.done(&["stop", &begun]).await;
+    served.done(&["stop", "ID"]).await;
+}
