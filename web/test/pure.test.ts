@@ -158,10 +158,12 @@ describe("words", () => {
     expect(lastSubject("Step one: Read first.")).toBe("Step one");
   });
 
-  test("an open question comes before everything, a stall before work", () => {
+  test("a full disk comes before an open question, that before everything else, a stall before work", () => {
     const question = { id: "q", kind: "command", text: "x", options: [] } as const;
     const asks = [{ question: { ...question, options: [] }, shown: "h" }];
     expect(standing(summary({ status: "working", questions: asks })).tone).toBe("need");
+    const unwritten = summary({ questions: asks, unwritten_since: "2027-01-15T08:00:00Z" });
+    expect(standing(unwritten)).toMatchObject({ tone: "fail", word: "Disk full" });
     expect(standing(summary({ status: "working", stalled_since: "2027-01-15T08:00:00Z" })).word).toBe(
       "Stalled",
     );

@@ -4,7 +4,7 @@ mod twin;
 mod wait;
 
 pub use twin::Twin;
-pub use wait::{Until, Waited, comes, follow, follow_text, wait};
+pub use wait::{Until, Waited, comes, follow, follow_text, turn_ends, wait};
 
 use crate::api::{Accepted, Begin, CommandBody, Problem, Sessions, Summary};
 use crate::config::Config;

@@ -2113,6 +2113,10 @@ model?: string,
  */
 stalled_since?: string, 
 /**
+ * Since when nothing of it can be written down, because the disk is full.
+ */
+unwritten_since?: string, 
+/**
  * The questions that are open.
  */
 questions: Array<OpenQuestion>, 

@@ -85,7 +85,9 @@ function Groups({ groups, current }: { groups: ReturnType<typeof group>; current
 
 function group(all: readonly Summary[]) {
   const sorted = all.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at));
-  const needs = sorted.filter((one) => open(one).length > 0 || one.status === "waiting" || one.stalled_since);
+  const needs = sorted.filter(
+    (one) => open(one).length > 0 || one.status === "waiting" || one.stalled_since || one.unwritten_since,
+  );
   const busy = (one: Summary) => one.status === "working" || one.status === "starting";
   const working = sorted.filter((one) => busy(one) && !needs.includes(one));
   const recent = sorted.filter((one) => !needs.includes(one) && !working.includes(one));

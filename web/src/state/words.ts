@@ -10,6 +10,8 @@ export type Standing = { tone: Tone; word: string; since: number | undefined };
 
 export function standing(session: Summary, turnSince?: number): Standing {
   const updated = Date.parse(session.updated_at);
+  if (session.unwritten_since)
+    return { tone: "fail", word: "Disk full", since: Date.parse(session.unwritten_since) };
   if (open(session).length > 0) return { tone: "need", word: needWord(open(session)), since: updated };
   if (session.stalled_since)
     return { tone: "stall", word: "Stalled", since: Date.parse(session.stalled_since) };

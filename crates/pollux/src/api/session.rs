@@ -76,6 +76,11 @@ pub struct Summary {
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub stalled_since: Option<Timestamp>,
+    /// Since when nothing of it can be written down, because the disk is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(as = "Option<String>")]
+    #[schema(value_type = Option<String>)]
+    pub unwritten_since: Option<Timestamp>,
     /// The questions that are open.
     pub questions: Vec<OpenQuestion>,
     /// The prompts that wait.
@@ -125,6 +130,7 @@ impl Summary {
             mode_until: None,
             model: None,
             stalled_since: None,
+            unwritten_since: None,
             questions: Vec::new(),
             queue: Vec::new(),
             held: false,

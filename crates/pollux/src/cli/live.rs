@@ -94,22 +94,39 @@ fn is_of(found: &Found, session: &Summary) -> bool {
     own || found.is_called(&session.id)
 }
 
-/// The session that is the latest, which only a daemon knows.
-async fn latest(config: &Config) -> anyhow::Result<Option<Summary>> {
-    let Some(client) = Client::running(config).await? else { return Ok(None) };
-    Ok(client.session("latest").await.ok())
+/// How many sessions of the daemon are looked through for the latest.
+const LATEST_OF: usize = 1000;
+
+/// The latest of the agents that are in terminals and live: the one that something was heard of last, which only a daemon
+/// knows; without one, the one that was begun last.
+async fn latest(mut known: Vec<Found>, config: &Config) -> anyhow::Result<Option<Found>> {
+    known.retain(|found| !found.dead);
+    if let Some(client) = Client::running(config).await? {
+        let sessions = client.sessions(LATEST_OF).await?;
+        let heard = |session: &Summary| known.iter().position(|found| is_of(found, session));
+        if let Some(latest) = sessions.iter().find_map(heard) {
+            return Ok(Some(known.swap_remove(latest)));
+        }
+    }
+    // tmux counts its panes; those of the user's own server were begun by somebody else.
+    let begun = |found: &Found| {
+        let number = found.pane.trim_start_matches('%').parse::<u64>().unwrap_or(0);
+        (found.socket == config.tmux, number)
+    };
+    Ok(known.into_iter().max_by_key(begun))
 }
 
-/// The agent whose id begins so.
+/// The agent whose id begins so, or the latest.
 async fn find(id: &str, config: &Config) -> anyhow::Result<Found> {
-    let latest = if id == "latest" { latest(config).await? } else { None };
-    let is = |found: &Found| match &latest {
-        Some(session) => is_of(found, session),
-        None => found.is_called(id),
-    };
     let known = known(config).await?;
+    if id == "latest" {
+        return latest(known, config).await?.ok_or_else(|| {
+            let hint = "start one with `pollux new`, or `pollux adopt` one that runs in your tmux";
+            Trouble::refused("unknown_session", "no agent lives in a terminal").hint(hint).into()
+        });
+    }
     let names = known.iter().filter_map(|found| found.key.clone()).collect::<Vec<_>>();
-    let mut called: Vec<Found> = known.into_iter().filter(is).collect();
+    let mut called: Vec<Found> = known.into_iter().filter(|found| found.is_called(id)).collect();
     let hint = match names.as_slice() {
         [] => {
             "start one with `pollux new`, or `pollux adopt` one that runs in your tmux".to_owned()

@@ -117,6 +117,21 @@ pub async fn comes(
     .await
 }
 
+/// Waits until the turn that goes on after an event has ended. False where the daemon ends first.
+pub async fn turn_ends(client: &Client, session: &str, after: (u64, u64)) -> anyhow::Result<bool> {
+    let mut ended = false;
+    follow(client, session, Some(after), |frame| {
+        let status = frame.pointer("/session/status").and_then(Value::as_str);
+        let events = frame.get("events").and_then(Value::as_array).into_iter().flatten();
+        let mut kinds = events.filter_map(|event| event.pointer("/event/type"));
+        ended = matches!(status, Some("idle" | "error" | "exited"))
+            || kinds.any(|kind| kind == "turn_ended");
+        Ok(!ended)
+    })
+    .await?;
+    Ok(ended)
+}
+
 fn is_answered(frame: &Value) -> bool {
     let questions = frame.pointer("/session/questions").and_then(Value::as_array);
     questions

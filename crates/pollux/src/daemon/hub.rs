@@ -19,7 +19,7 @@ mod uploads;
 
 pub use acp::obey;
 pub use brought::talk as brought;
-pub use task::{Ask, Snapshot};
+pub use task::{Ask, Snapshot, only_ends};
 pub use uploads::Uploads;
 
 use super::clock::Clock;

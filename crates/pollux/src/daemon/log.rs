@@ -74,7 +74,7 @@ impl Log {
             drop(tell.send(outcome));
         });
         self.inner.writer.send(job).await?;
-        told.await?.map_err(|error| anyhow::anyhow!(error).context("could not write to the log"))
+        told.await?.map_err(|error| anyhow::Error::new(error).context(unwritten()))
     }
 
     /// Appends events to a session, and tells those who follow when they are on disk.
@@ -94,7 +94,7 @@ impl Log {
             drop(tell.send(outcome));
         });
         self.inner.writer.send(job).await?;
-        told.await?.map_err(|error| anyhow::anyhow!(error).context("could not write to the log"))
+        told.await?.map_err(|error| anyhow::Error::new(error).context(unwritten()))
     }
 
     /// Reads something, beside the writer.
@@ -140,4 +140,11 @@ fn broken(path: &Path, error: rusqlite::Error) -> anyhow::Error {
     let hint =
         "is the disk full, or the file another program's? Move it away, and a new one is made";
     anyhow::Error::new(error).context(Trouble::failed("log_broken", message).hint(hint))
+}
+
+/// Nothing can be written now, and so nothing is begun that would have to be.
+pub fn unwritten() -> Trouble {
+    let message = "the log cannot be written, and so this was not done";
+    let hint = "make room on the disk that has Pollux's data; meanwhile an agent can be interrupted, stopped, and told no";
+    Trouble::failed("log_unwritten", message).hint(hint)
 }

@@ -6,6 +6,7 @@ mod api;
 mod call;
 mod door;
 mod frames;
+mod full;
 mod guests;
 mod hard;
 pub(crate) mod house;

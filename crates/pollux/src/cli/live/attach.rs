@@ -14,7 +14,7 @@ use std::process::ExitCode;
 /// Look at an agent's own screen, and type into it; Ctrl-b d leaves, and the agent goes on
 #[derive(Debug, clap::Args)]
 pub(crate) struct Attach {
-    /// The session: its id, the beginning of it, or `latest` where a daemon runs
+    /// The session: its id, the beginning of it, or `latest`, the newest that lives in a terminal
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
 }

@@ -1,6 +1,6 @@
 //! `pollux new`: an agent, in a terminal of its own unless another driver is wanted.
 
-use super::send::{come_to_rest, or_leave, rested, told};
+use super::send::{begins, come_to_rest, or_leave, rested, told};
 use super::tell::{Awaits, Format, Teller};
 use super::{attach, only_in_terminals, order, tell, trouble};
 use crate::api::{Begin, Driver};
@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use crate::trouble::Trouble;
-use pollux_agent::gemini::terminal::{Live, Start, all, is_id_taken};
+use pollux_agent::gemini::terminal::{Live, Start, Words, all, is_id_taken};
 use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,9 @@ const LAST_WORDS: usize = 50;
 
 /// How long a window may take to open.
 const OPENS: Duration = Duration::from_secs(2);
+
+/// How long an agent that is ready may take to begin with its first prompt.
+const BEGINS: Duration = Duration::from_secs(20);
 
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
@@ -108,13 +111,23 @@ impl New {
         let mut teller = Teller::waiting(self.output, waits && self.tell.json);
         let called = name(&live, &config).await?;
         let begun_at = ready(&mut live, &mut teller, self.output.is_some());
-        if or_leave(&called, begun_at).await?.is_none() {
-            return Ok(ExitCode::from(130));
-        }
-        let key = name(&live, &config).await?;
-        let Some(early) = or_leave(&key, self.is_safe(&mut live)).await? else {
+        let Some(works) = or_leave(&called, begun_at).await? else {
             return Ok(ExitCode::from(130));
         };
+        let key = name(&live, &config).await?;
+        let Some(mut early) = or_leave(&key, self.is_safe(&mut live)).await? else {
+            return Ok(ExitCode::from(130));
+        };
+        if !works && self.leaves_a_turn() {
+            let begins = async { anyhow::Ok(begins(&mut live, &mut early, BEGINS).await) };
+            match or_leave(&key, begins).await? {
+                Some(true) => {}
+                Some(false) => report::warn(
+                    "the agent has not begun with the prompt yet: look with `pollux screen`",
+                ),
+                None => return Ok(ExitCode::from(130)),
+            }
+        }
         if let Some(client) = Client::running(&config).await? {
             tell(&client, &super::find(&key, &config).await?).await?;
         }
@@ -136,6 +149,13 @@ impl New {
             return self.rests(&mut live, &early, &mut teller, &key).await;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Whether a turn goes on when this command has ended. Whoever comes next must not take the agent for idle.
+    fn leaves_a_turn(&self) -> bool {
+        let prompt = self.prompt.as_deref().map(Words::typed);
+        let left = !self.tell.wait && !self.attach && self.output.is_none();
+        left && matches!(prompt, Some(Words::Prompt(_)))
     }
 
     /// Waits until the next start of the CLI, whosever it is, finds nothing for which it would delete a session that is gone on
@@ -280,17 +300,22 @@ async fn name(live: &Live, config: &Config) -> anyhow::Result<String> {
     Ok(found.and_then(|found| found.key).unwrap_or_default())
 }
 
-/// Waits until the agent is ready.
-async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Result<()> {
-    let mut asked = None;
+/// Waits until the agent is ready, and says whether it works, or asks, already.
+async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Result<bool> {
+    let (mut asked, mut works) = (None, false);
     let begun = tokio::time::timeout(START, async {
         while let Some(event) = live.next().await {
             if tell {
                 teller.event(&event)?;
             }
             match event.kind {
+                EventKind::TurnStarted { .. } => works = true,
                 EventKind::SessionChanged(change) => match change.status {
-                    Some(SessionStatus::Idle | SessionStatus::Working) => return Ok(true),
+                    Some(SessionStatus::Idle) => return Ok(true),
+                    Some(SessionStatus::Working) => {
+                        works = true;
+                        return Ok(true);
+                    }
                     Some(SessionStatus::Exited) => return Ok(false),
                     _ => {}
                 },
@@ -310,10 +335,11 @@ async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Resu
         Ok(Err(error)) => return Err(error),
         Err(_) => report::warn("the agent is not ready after a minute: look with `pollux screen`"),
     }
+    works |= asked.is_some();
     if let Some(question) = asked.filter(|_| !tell) {
         tell::question(&question);
     }
-    Ok(())
+    Ok(works)
 }
 
 /// The agent has ended before it began: its last words say why.

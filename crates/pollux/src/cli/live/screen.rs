@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Show what Pollux sees of an agent's terminal: the screen as text, and what it makes of it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Screen {
-    /// The session: its id, the beginning of it, or `latest` where a daemon runs
+    /// The session: its id, the beginning of it, or `latest`, the newest that lives in a terminal
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// One object: the rows, the status, the question, the draft, the mode

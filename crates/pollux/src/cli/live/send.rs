@@ -92,7 +92,7 @@ impl Send {
         order(&mut live, sent, |event| early.push(event)).await?;
         if !self.tell.wait {
             if awaits == Awaits::Turn && busy != Busy::Queue {
-                begins(&mut live, &early).await;
+                begins(&mut live, &mut early, BEGUN).await;
             }
             done(self.tell.json)?;
             return Ok(ExitCode::SUCCESS);
@@ -107,24 +107,28 @@ impl Send {
 }
 
 /// So long may a turn take to be seen after its prompt was taken.
-const BEGUN: Duration = Duration::from_secs(1);
+const BEGUN: Duration = Duration::from_secs(5);
 
-/// Waits until the turn is seen to have begun: whoever comes next would take the agent for idle, and its turn for their own.
-async fn begins(live: &mut Live, early: &[Event<'static>]) {
+/// Waits until the turn is seen to have begun, and says whether it was: whoever comes next would take the agent for idle, and its
+/// turn for their own. What happens meanwhile is kept.
+pub(super) async fn begins(
+    live: &mut Live,
+    early: &mut Vec<Event<'static>>,
+    limit: Duration,
+) -> bool {
     let begun = |event: &Event<'_>| match &event.kind {
         EventKind::TurnStarted { .. } | EventKind::Asked(_) => true,
         EventKind::SessionChanged(change) => change.status == Some(SessionStatus::Working),
         _ => false,
     };
-    if early.iter().any(begun) {
-        return;
+    let until = Instant::now() + limit;
+    let mut is_begun = early.iter().any(begun);
+    while !is_begun {
+        let Ok(Some(event)) = timeout_at(until, live.next()).await else { break };
+        is_begun = begun(&event);
+        early.push(event);
     }
-    let until = Instant::now() + BEGUN;
-    while let Ok(Some(event)) = timeout_at(until, live.next()).await {
-        if begun(&event) {
-            return;
-        }
-    }
+    is_begun
 }
 
 /// Waits, unless somebody presses Ctrl-C: the agent goes on, and they are told where it is.

@@ -59,6 +59,12 @@ async fn over_daemon(client: &Client, id: &str, json: bool) -> anyhow::Result<Ex
     let reply = client.command(&session, Command::Stop).await?;
     let gone = wait(client, &session, &[Until::Exit]);
     let Ok(gone) = tokio::time::timeout(ENDS, gone).await else {
+        if client.session(&session).await?.unwritten_since.is_some() {
+            let message =
+                "the agent was told to end; nothing can be written, and so its end is not seen";
+            let trouble = Trouble::failed("log_unwritten", message);
+            return Err(trouble.hint("make room on the disk that has Pollux's data").into());
+        }
         let trouble = Trouble::failed("not_stopped", "the agent was told to end, and goes on");
         return Err(trouble.hint(format!("look at it: `pollux screen {session}`")).into());
     };

@@ -90,10 +90,12 @@ pub(super) fn status(session: &Summary) -> Cell {
         SessionStatus::Error => ("error", AnsiColor::Red),
         SessionStatus::Exited => ("exited", AnsiColor::BrightBlack),
     };
-    match session.stalled_since {
-        Some(since) => {
+    let unwritten = session.unwritten_since.map(|since| ("unwritten", since));
+    let stalled = session.stalled_since.map(|since| ("stalled", since));
+    match unwritten.or(stalled) {
+        Some((what, since)) => {
             let age = ago(since.as_millisecond(), now());
-            Cell::styled(format!("stalled, {age}"), AnsiColor::Red.on_default())
+            Cell::styled(format!("{what}, {age}"), AnsiColor::Red.on_default())
         }
         None => Cell::styled(text, colour.on_default()),
     }

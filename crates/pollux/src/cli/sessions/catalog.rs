@@ -1,5 +1,7 @@
 //! The sessions on this machine, and how a person names one of them.
 
+use crate::api::Summary;
+use crate::client::Client;
 use crate::config::Config;
 use crate::report::{self, table};
 use crate::trouble::Trouble;
@@ -77,6 +79,20 @@ impl Catalog {
         }
     }
 
+    /// The same, where the word may also be the daemon's id of a session, which the agent calls otherwise.
+    pub(in crate::cli) fn named(&self, wanted: &str, config: &Config) -> anyhow::Result<&Session> {
+        let found = self.find(wanted);
+        let Some(known) = found.is_err().then(|| of_daemon(wanted, config)).flatten() else {
+            return found;
+        };
+        let session = known.agent_id.and_then(|id| self.find(&id).ok());
+        session.ok_or_else(|| {
+            let message = format!("the agent of the session `{wanted}` has written nothing yet");
+            let hint = format!("`pollux show {wanted}` shows what the daemon knows of it");
+            Trouble::refused("unknown_session", message).hint(hint).into()
+        })
+    }
+
     fn unknown(&self, wanted: &str) -> anyhow::Error {
         let main: Vec<&Session> =
             self.sessions.iter().filter(|session| session.kind == Kind::Main).collect();
@@ -102,6 +118,12 @@ impl Catalog {
         let hint = "`pollux sessions list` shows those of all projects, `--all` those with nothing said in them";
         Trouble::refused("no_sessions", message).hint(hint).into()
     }
+}
+
+/// The session that the daemon knows by this word, where one runs.
+fn of_daemon(wanted: &str, config: &Config) -> Option<Summary> {
+    let asks = async { Client::running(config).await.ok()??.session(wanted).await.ok() };
+    crate::cli::session::runtime().ok()?.block_on(asks)
 }
 
 /// Sessions to choose from, as a hint.

@@ -83,7 +83,7 @@ pub(super) fn run(args: &Export, config: &Config) -> anyhow::Result<ExitCode> {
         Kind::Stub => false,
     };
     let sessions: Vec<&Session> = match &args.session {
-        Some(session) => vec![catalog.find(session)?],
+        Some(session) => vec![catalog.named(session, config)?],
         None => catalog.sessions.iter().filter(wanted).collect(),
     };
     if sessions.is_empty() {

@@ -51,7 +51,7 @@ struct Done {
 pub(super) fn run(args: &Rescue, config: &Config) -> anyhow::Result<ExitCode> {
     let catalog = Catalog::read(config);
     let chosen: Vec<&Session> = match &args.session {
-        Some(wanted) => vec![catalog.find(wanted)?],
+        Some(wanted) => vec![catalog.named(wanted, config)?],
         None => catalog.sessions.iter().filter(|session| session.risk.is_some()).collect(),
     };
     if chosen.is_empty() {

@@ -132,7 +132,7 @@ impl Found {
                 .hint("name a session file, or a session by its id: `pollux sessions list`")
                 .into());
         }
-        let session = Catalog::read(config).find(wanted)?.clone();
+        let session = Catalog::read(config).named(wanted, config)?.clone();
         Ok(Self { path: session.file.path.clone(), session: Some(session) })
     }
 

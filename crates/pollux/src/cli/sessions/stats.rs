@@ -131,7 +131,7 @@ struct Keyed {
 pub(super) fn run(args: &Stats, config: &Config) -> anyhow::Result<ExitCode> {
     let catalog = Catalog::read(config).of_project(args.project.as_deref(), config);
     let sessions: Vec<&Session> = match &args.session {
-        Some(wanted) => vec![catalog.find(wanted)?],
+        Some(wanted) => vec![catalog.named(wanted, config)?],
         None => catalog.sessions.iter().filter(|session| session.kind != Kind::Stub).collect(),
     };
     if sessions.is_empty() && !args.json {

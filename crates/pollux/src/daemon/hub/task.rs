@@ -2,24 +2,28 @@
 
 mod begin;
 mod branch;
+mod command;
 mod ends;
+mod full;
 mod hooked;
 mod pump;
 mod record;
 mod snapshot;
 mod sum;
 
+pub use full::only_ends;
 pub use snapshot::Snapshot;
 
 use super::agent::{Agent, Agents, Orders, Wanted};
 use super::uploads::Uploads;
 use super::{Hub, Inner, Slot};
-use crate::api::{Driver, Summary};
+use crate::api::Summary;
 use crate::daemon::clock::Clock;
 use crate::daemon::log::{Feed, Log};
 use crate::daemon::view::View;
 use begin::Left;
 use ends::stopped;
+use full::Full;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -109,6 +113,8 @@ pub(super) struct Task {
     index: Option<PathBuf>,
     follow: Option<Follow>,
     orders: Option<Arc<dyn Orders>>,
+    /// What the agent says.
+    pump: Option<Pump>,
     /// Orders on their way, and those that wait for the one before.
     ordered: FuturesUnordered<Ordered>,
     waiting: VecDeque<Order>,
@@ -118,6 +124,10 @@ pub(super) struct Task {
     hooks: Translator,
     /// What hooks were told, on its way to the driver.
     passed_on: JoinSet<Result<(), Failure>>,
+    /// How it stands with a log that cannot be written.
+    full: Full,
+    /// What it woke up for while it waited for the log, and what has time until that can be written.
+    late: VecDeque<Woke>,
 }
 
 /// Whether there is a turn.
@@ -141,7 +151,8 @@ enum Woke {
 
 impl Task {
     pub(super) fn new(hub: &Hub, slot: &Slot, session: Session, asks: mpsc::Receiver<Ask>) -> Self {
-        let summary = (*slot.feed.summary()).clone();
+        let mut summary = (*slot.feed.summary()).clone();
+        summary.unwritten_since = None;
         let mut wanted = slot.start.clone();
         if let Some(wanted) = &mut wanted {
             // What became known since it was started.
@@ -169,12 +180,15 @@ impl Task {
             index: hub.inner.settings.index.clone(),
             follow: None,
             orders: None,
+            pump: None,
             ordered: FuturesUnordered::new(),
             waiting: VecDeque::new(),
             ends: false,
             turn: Turn::None,
             hooks: Translator::default(),
             passed_on: JoinSet::new(),
+            full: Full::default(),
+            late: VecDeque::new(),
         }
     }
 
@@ -188,28 +202,28 @@ impl Task {
             start.map(|wanted| -> BoxFuture<'static, _> {
                 Box::pin(async move { agents.start(wanted).await })
             });
-        let mut pump: Option<Pump> = None;
         let mut ending: Option<Instant> = None;
         let mut leaving: Option<Instant> = None;
         loop {
             let wait = self.wait();
-            let woke = tokio::select! {
-                () = stopped(&stop, leaving) => Woke::Stop,
-                ask = self.asks.recv() => Woke::Ask(ask),
-                started = async { match &mut starting {
-                    Some(starting) => starting.await,
-                    None => std::future::pending().await,
-                } } => { starting = None; Woke::Started(started) }
-                heard = async { match &mut pump {
-                    Some(pump) => pump.heard(AT_ONCE).await,
-                    None => std::future::pending().await,
-                } } => Woke::Heard(heard),
-                Some((order, outcome)) = self.ordered.next() => Woke::Ordered(order, outcome),
-                () = tokio::time::sleep(wait) => Woke::Time,
-                () = async { match ending {
-                    Some(at) => tokio::time::sleep_until(at).await,
-                    None => std::future::pending().await,
-                } } => Woke::Heard(Vec::new()),
+            let woke = if let Some(late) = self.late.pop_front() {
+                late
+            } else {
+                tokio::select! {
+                    () = stopped(&stop, leaving) => Woke::Stop,
+                    ask = self.asks.recv() => Woke::Ask(ask),
+                    started = async { match &mut starting {
+                        Some(starting) => starting.await,
+                        None => std::future::pending().await,
+                    } } => { starting = None; Woke::Started(started) }
+                    heard = pump::heard(&mut self.pump, AT_ONCE) => Woke::Heard(heard),
+                    Some((order, outcome)) = self.ordered.next() => Woke::Ordered(order, outcome),
+                    () = tokio::time::sleep(wait) => Woke::Time,
+                    () = async { match ending {
+                        Some(at) => tokio::time::sleep_until(at).await,
+                        None => std::future::pending().await,
+                    } } => Woke::Heard(Vec::new()),
+                }
             };
             match woke {
                 Woke::Stop if leaving.is_none() && self.is_ending() => {
@@ -217,16 +231,16 @@ impl Task {
                 }
                 Woke::Stop | Woke::Ask(None) => break,
                 Woke::Ask(Some(Ask::Close { reply })) => {
-                    drop(pump);
+                    drop(self.pump.take());
                     // Whoever asked may have gone away.
                     let _told = reply.send(());
                     return;
                 }
                 Woke::Ask(Some(ask)) => self.asked(ask).await,
-                Woke::Started(Ok(agent)) => pump = Some(self.started(agent).await),
+                Woke::Started(Ok(agent)) => self.started(agent).await,
                 Woke::Started(Err(failure)) => self.not_started(&failure).await,
                 Woke::Heard(events) if events.is_empty() => {
-                    (pump, ending) = (None, None);
+                    (self.pump, ending) = (None, None);
                     self.gone().await;
                 }
                 Woke::Heard(events) => self.heard(events).await,
@@ -238,10 +252,11 @@ impl Task {
                     self.delivered(&order, outcome).await;
                 }
                 Woke::Time => {
+                    self.try_again().await;
                     let effects = self.session.tick(self.clock.now());
                     // A session at rest costs no writes.
                     if !effects.is_empty() {
-                        self.effects(effects, None).await;
+                        self.effects(effects).await;
                     }
                     if !self.feed.is_followed() {
                         self.feed.rest();
@@ -261,7 +276,8 @@ impl Task {
             Some(at) => Duration::try_from(at.duration_since(now)).unwrap_or_default(),
             None => REST,
         };
-        wait.clamp(Duration::from_millis(10), REST)
+        let most = if self.full.is_full() { TRY_AGAIN } else { REST };
+        wait.clamp(Duration::from_millis(10), most)
     }
 
     async fn asked(&mut self, ask: Ask) {
@@ -280,77 +296,17 @@ impl Task {
             Ask::Look { .. } if self.is_at_rest() => self.look_anew().await,
             Ask::Look { .. } => self.left.writes(),
             Ask::Hook { line } => self.hook(line).await,
-            Ask::Pane { reply } => {
-                let pane = self.orders.as_ref().and_then(|orders| orders.pane());
-                drop(reply.send(pane));
-            }
+            Ask::Pane { reply } => drop(reply.send(self.pane())),
             Ask::Close { .. } => {}
         }
         self.look_where_unseen().await;
     }
 
-    async fn command(&mut self, request: Request) -> anyhow::Result<Reply> {
-        if self.wanted.is_none() {
-            let why = "Pollux only reads this session";
-            let hint = "go on with it: `pollux new --resume ID`";
-            return Ok(pollux_agent::session::refused("read_only", why, hint));
-        }
-        if let Some(refused) = self.cannot(&request.command) {
-            return Ok(refused);
-        }
-        // An agent that is being started looks when it is there.
-        if request.command == Command::Continue && self.orders.is_some() {
-            self.look_for_first().await;
-        }
-        let verdict = self.session.command(&request, self.clock.now());
-        let reply = verdict.reply;
-        if let Reply::Done(_) = &reply {
-            if let (Command::Prompt { text, .. }, None) = (&request.command, &self.summary.title) {
-                self.summary.title = Some(sum::title(text));
-            }
-            let command = Some((request.id, request.command, reply.clone()));
-            self.effects(verdict.effects, command).await;
-        }
-        Ok(reply)
+    fn pane(&self) -> Option<Pane> {
+        self.orders.as_ref().and_then(|orders| orders.pane())
     }
 
-    /// Whether nobody but the session's file can say if the prompt that waits first has arrived.
-    fn is_in_doubt(&self) -> bool {
-        let seen = self.orders.as_ref().is_some_and(|orders| orders.pane().is_some());
-        !seen && self.session.state().queue.first().is_some_and(|first| first.doubt)
-    }
-
-    /// What this driver has no way for.
-    fn cannot(&self, command: &Command) -> Option<Reply> {
-        let driver = self.summary.driver;
-        let brought = self.wanted.as_ref().and_then(|wanted| wanted.brought.as_ref());
-        match command {
-            Command::Prompt { .. } if brought.is_some_and(|brought| !brought.prompts) => {
-                let by = brought.map(|brought| brought.by.as_str()).unwrap_or_default();
-                let why = format!(
-                    "a program drives this session (`{by}`): it takes prompts from nobody else"
-                );
-                let hint =
-                    "its questions can be answered here; when the program has ended, go on with it";
-                Some(pollux_agent::session::refused("driven_elsewhere", why, hint))
-            }
-            Command::Keys { .. } | Command::Fit { .. } | Command::GiveBack
-                if driver != Some(Driver::Terminal) =>
-            {
-                let why = "the agent is not in a terminal";
-                let hint = "send it a prompt instead";
-                Some(pollux_agent::session::refused("no_terminal", why, hint))
-            }
-            Command::Prompt { images, .. } if !images.is_empty() && driver != Some(Driver::Acp) => {
-                let why = "this agent takes no pictures";
-                let hint = "name a file of its project in the text: `@picture.png`";
-                Some(pollux_agent::session::refused("no_images", why, hint))
-            }
-            _ => None,
-        }
-    }
-
-    async fn started(&mut self, agent: Agent) -> Pump {
+    async fn started(&mut self, agent: Agent) {
         if agent.ready {
             self.session.ready();
         }
@@ -364,8 +320,8 @@ impl Task {
             self.look_for_first().await;
         }
         let effects = self.session.go_on();
-        self.effects(effects, None).await;
-        Pump::start(agent.events)
+        self.effects(effects).await;
+        self.pump = Some(Pump::start(agent.events));
     }
 
     async fn not_started(&mut self, failure: &Failure) {
@@ -373,7 +329,7 @@ impl Task {
         let ended = EventKind::SessionEnded { reason: text.clone() };
         let notice = EventKind::Notice { level: Level::Error, text };
         let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
-        self.record(events.into(), None).await;
+        self.record(events.into()).await;
     }
 
     /// The agent says nothing more.
@@ -392,7 +348,7 @@ impl Task {
             }
             let kind = EventKind::SessionEnded { reason: "the agent is gone".into() };
             events.push(Event::new(Source::Pollux, kind));
-            self.record(events, None).await;
+            self.record(events).await;
         }
     }
 
@@ -405,12 +361,12 @@ impl Task {
             let rewritten = is_rewritten(&event);
             part.push(event);
             if rewritten {
-                self.record(std::mem::take(&mut part), None).await;
+                self.record(std::mem::take(&mut part)).await;
                 self.look_anew().await;
             }
         }
         if !part.is_empty() {
-            self.record(part, None).await;
+            self.record(part).await;
         }
         self.look_where_unseen().await;
     }
@@ -422,25 +378,19 @@ impl Task {
             Err(failure) if failure.code == NOT_KNOWN => self.session.is_not_known(),
             Err(failure) => self.session.failed(order, &why(&failure), self.clock.now()),
         };
-        self.effects(effects, None).await;
+        self.effects(effects).await;
         if let Some(next) = self.waiting.pop_front() {
             self.order(next);
         }
     }
 
     /// Does what the rules want: first what is to be recorded, then what is to be ordered.
-    async fn effects(&mut self, effects: Vec<Effect>, command: Option<Accepted>) {
-        let mut facts = Vec::new();
-        let mut orders = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Record(event) => facts.push(*event),
-                Effect::Order(order) => orders.push(order),
+    async fn effects(&mut self, effects: Vec<Effect>) {
+        let (facts, orders) = sorted(effects);
+        if self.record(facts).await {
+            for order in orders {
+                self.order(order);
             }
-        }
-        self.record(facts, command).await;
-        for order in orders {
-            self.order(order);
         }
     }
 
@@ -479,6 +429,18 @@ impl Task {
             (order, outcome)
         }));
     }
+}
+
+/// What is to be recorded, and what is to be ordered.
+fn sorted(effects: Vec<Effect>) -> (Vec<Event<'static>>, Vec<Order>) {
+    let (mut facts, mut orders) = (Vec::new(), Vec::new());
+    for effect in effects {
+        match effect {
+            Effect::Record(event) => facts.push(*event),
+            Effect::Order(order) => orders.push(order),
+        }
+    }
+    (facts, orders)
 }
 
 /// Why something failed, and what to do about it.

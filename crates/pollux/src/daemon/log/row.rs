@@ -50,8 +50,8 @@ pub struct Row {
     pub no: i64,
     /// What is to be known of it.
     pub summary: Arc<Summary>,
-    /// A command that was accepted, with what was replied.
-    pub command: Option<(String, Command, Reply)>,
+    /// Commands that were accepted, with what was replied.
+    pub commands: Vec<(String, Command, Reply)>,
 }
 
 /// A session as it was left.
@@ -162,7 +162,7 @@ impl Row {
                 serde_json::to_string(&**summary).unwrap_or_default(),
                 summary.updated_at.as_millisecond(),
             ])?;
-        if let Some((id, command, reply)) = &self.command {
+        for (id, command, reply) in &self.commands {
             connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO commands (session, id, command, reply, at)

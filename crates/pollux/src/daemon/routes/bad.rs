@@ -57,6 +57,7 @@ impl IntoResponse for Bad {
                 (_, "not_allowed" | "outside_projects") => StatusCode::FORBIDDEN,
                 (_, "not_signed_in" | "wrong_code") => StatusCode::UNAUTHORIZED,
                 (_, "wrong_request") => StatusCode::BAD_REQUEST,
+                (_, "log_unwritten") => StatusCode::INSUFFICIENT_STORAGE,
                 (Kind::Refused, _) => StatusCode::CONFLICT,
                 (Kind::Failed, _) => StatusCode::INTERNAL_SERVER_ERROR,
             },

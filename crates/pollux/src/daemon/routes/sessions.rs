@@ -8,6 +8,7 @@ use crate::api::{
 };
 use crate::daemon::door::Guest;
 use crate::daemon::hub::agent::is_command;
+use crate::daemon::hub::only_ends;
 use crate::daemon::log;
 use crate::daemon::socket::listed;
 use crate::trouble::Trouble;
@@ -196,11 +197,20 @@ pub async fn commanded(
     }
     is_id(Some(&id))?;
     let (action, mut detail) = told(api, session, &command);
-    let noted = noted(api, guest, action, Some(session), detail.clone()).await?;
+    let noted = match noted(api, guest, action, Some(session), detail.clone()).await {
+        Ok(noted) => Some(noted),
+        // A disk that is full keeps nobody from ending something.
+        Err(error) if only_ends(&command, &api.hub.feed(session)?.1.summary()) => {
+            tracing::error!(by = %guest.name, session, action, "not in the audit log: {error:#}");
+            None
+        }
+        Err(error) => return Err(error),
+    };
     let reply = api.hub.command(session, Request { id, by: guest.by(), command }).await?;
     if let Value::Object(detail) = &mut detail {
         detail.insert("reply".into(), serde_json::to_value(&reply).unwrap_or_default());
     }
+    let Some(noted) = noted else { return Ok(reply) };
     // That it was asked for is written down.
     let more = move |connection: &_| log::audit_more(connection, noted, &detail);
     if let Err(error) = api.hub.log().write(more).await {

@@ -207,16 +207,16 @@ async fn what_cannot_be_written_down_is_not_done() {
     let full = "CREATE TRIGGER full BEFORE INSERT ON audit
                 BEGIN SELECT RAISE(ABORT, 'there is no room'); END";
     house.api.hub.log().write(|connection| connection.execute_batch(full)).await.unwrap();
-    assert_eq!(house.post("/api/v1/pairings", body).await.0, 500);
+    assert_eq!(house.post("/api/v1/pairings", body).await.0, 507);
     let claim = house.bare(Method::POST, "/api/v1/pair").json(&json!({ "code": pair["code"] }));
-    assert_eq!(status(claim).await, 500);
+    assert_eq!(status(claim).await, 507);
     let devices = house.api.door.list();
     assert_eq!(devices.len(), 1, "nobody was let in");
     let revoke = house.request(Method::DELETE, &format!("/api/v1/devices/{}", devices[0].id));
-    assert_eq!(status(revoke.header("content-type", "application/json")).await, 500);
+    assert_eq!(status(revoke.header("content-type", "application/json")).await, 507);
     assert_eq!(house.api.door.list().len(), 1);
     let mode = json!({ "type": "mode", "mode": "yolo" });
-    assert_eq!(house.command(&id, "m", mode).await.0, 500);
+    assert_eq!(house.command(&id, "m", mode).await.0, 507);
     assert!(hand.told().is_empty(), "{:?}", hand.told());
     house.close().await;
 }

@@ -170,3 +170,69 @@ async fn an_agent_of_the_daemon_outlives_who_looks_at_it_and_is_ended_when_stop_
     assert!(!process.exists(), "it has ended when that is said");
     assert_eq!(served.rest().await, "exit");
 }
+
+#[tokio::test]
+async fn what_was_sent_and_has_not_begun_is_waited_for_and_what_is_stopped_has_ended() {
+    let served = Served::new().await;
+    // Nobody takes the agent for idle because its first prompt is still on its way.
+    let begun = served.done(&["new", "talk"]).await;
+    assert_eq!(served.done(&["wait", &begun]).await, "idle");
+    let screen = served.done(&["screen", &begun, "--json"]).await;
+    assert!(screen.contains(TALK), "{screen}");
+    served.done(&["send", "ID", "talk"]).await;
+    assert_eq!(served.rest().await, "idle");
+    let screen = served.done(&["screen", "ID", "--json"]).await;
+    assert!(screen.contains(TALK), "{screen}");
+    // Who has interrupted can go on at once.
+    served.done(&["send", "ID", "go slow"]).await;
+    speaks(&served.stage, &served.tmux, &served.id).await;
+    let told = served.done(&["interrupt", "ID", "--json"]).await;
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["ended"], true, "{told}");
+    let shown = served.done(&["ls", "--json"]).await;
+    let shown: Vec<serde_json::Value> = serde_json::from_str(&shown).unwrap();
+    let own = shown.iter().find(|session| session["id"] == *served.id).unwrap();
+    assert_eq!(own["status"], "idle", "{own}");
+    let (code, _, refused) = served.says(&["interrupt", "ID"]).await;
+    assert!(code == Some(1) && refused.contains("no turn to stop"), "{refused}");
+    served.done(&["stop", &begun]).await;
+    served.done(&["stop", "ID"]).await;
+}
+
+#[tokio::test]
+async fn a_session_of_the_daemon_is_shown_by_its_id_and_the_latest_terminal_is_one_that_lives() {
+    let served = Served::new().await;
+    let (code, said, why) = served.says(&["send", "ID", "talk", "-w"]).await;
+    assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
+    // A later agent without a terminal cannot be looked at.
+    let begun = served.done(&["new", "--driver", "acp", "talk", "-w"]).await;
+    let acp = begun.lines().next().unwrap();
+    let screen = served.done(&["screen", "latest", "--json"]).await;
+    let screen: serde_json::Value = serde_json::from_str(&screen).unwrap();
+    assert_eq!(screen["session_id"], *served.id);
+    // The agent has another id for it, by which its file is found.
+    for id in [acp, acp.split('-').next().unwrap()] {
+        let shown = served.done(&["sessions", "show", id]).await;
+        assert!(shown.contains(TALK), "{shown}");
+        let shown = served.done(&["sessions", "follow", id, "--for", "0"]).await;
+        assert!(shown.contains(TALK), "{shown}");
+    }
+    let to = served.stage.workspace().join("out");
+    let to = to.display().to_string();
+    let files =
+        served.done(&["sessions", "export", acp, "--to", &to, "--format", "json", "--json"]).await;
+    let files: Vec<PathBuf> = serde_json::from_str(&files).unwrap();
+    assert!(std::fs::read_to_string(&files[0]).unwrap().contains(TALK), "{files:?}");
+    let (code, _, refused) = served.says(&["sessions", "show", "nobody"]).await;
+    assert!(code == Some(1) && refused.contains("there is no session `nobody`"), "{refused}");
+    // One that has ended is not the latest, and where none is left that is said.
+    let other = served.done(&["new"]).await;
+    served.done(&["stop", &other]).await;
+    let screen = served.done(&["screen", "latest", "--json"]).await;
+    let screen: serde_json::Value = serde_json::from_str(&screen).unwrap();
+    assert_eq!(screen["session_id"], *served.id);
+    served.done(&["stop", "ID"]).await;
+    let (code, _, refused) = served.says(&["screen", "latest"]).await;
+    assert!(code == Some(1) && refused.contains("no agent lives in a terminal"), "{refused}");
+    served.done(&["stop", acp]).await;
+}

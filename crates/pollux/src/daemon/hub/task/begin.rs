@@ -84,7 +84,7 @@ impl Task {
             events.push(Event::new(Source::Pollux, EventKind::SessionEnded { reason }));
         }
         if !events.is_empty() {
-            self.record(events, None).await;
+            self.record(events).await;
         }
     }
 
@@ -141,7 +141,7 @@ impl Task {
         }
         let news = !events.is_empty();
         for part in parts(events) {
-            self.record(part, None).await;
+            self.record(part).await;
         }
         self.follow = Some(follow);
         if news {

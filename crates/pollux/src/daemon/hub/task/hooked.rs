@@ -9,13 +9,8 @@ impl Task {
     /// A hook of the agent was told something. An agent that is driven has a driver that knows better; one that Pollux
     /// only reads is seen to live by it.
     pub(super) async fn hook(&mut self, line: String) {
-        if let Some(orders) = &self.orders {
-            if let Some(heard) = orders.hook(line) {
-                // Its driver may be busy with an order: nobody waits for that here.
-                while self.passed_on.try_join_next().is_some() {}
-                self.passed_on.spawn(heard);
-            }
-            return;
+        if self.orders.is_some() {
+            return self.pass_on(line);
         }
         if self.wanted.is_some() {
             return;
@@ -29,8 +24,17 @@ impl Task {
                 events.push(idle());
             }
         }
-        self.record(events, None).await;
+        self.record(events).await;
         self.look().await;
+    }
+
+    /// Its driver has a use for what a hook was told, or has none.
+    pub(super) fn pass_on(&mut self, line: String) {
+        if let Some(heard) = self.orders.as_ref().and_then(|orders| orders.hook(line)) {
+            // It may be busy with an order: nobody waits for that here.
+            while self.passed_on.try_join_next().is_some() {}
+            self.passed_on.spawn(heard);
+        }
     }
 
     /// Hooks tell nothing of answers: an agent that goes on has got one.

@@ -33,13 +33,23 @@ impl Task {
             self.look_anew().await;
             (page, _) = self.newest().await?;
         }
-        Ok(Snapshot {
+        Ok(self.with(page))
+    }
+
+    /// As it stands in the log, whatever is still to be written.
+    pub(super) async fn as_written(&mut self) -> anyhow::Result<Snapshot> {
+        let (page, _) = self.newest().await?;
+        Ok(self.with(page))
+    }
+
+    fn with(&self, page: MessagePage) -> Snapshot {
+        Snapshot {
             summary: self.feed.summary(),
             messages: page.messages,
             before: page.before,
             facts: page.facts,
             live: self.view.live(),
-        })
+        }
     }
 
     /// The newest messages, and up to which event none is kept.
