@@ -135,6 +135,16 @@ pub fn note(text: &str) {
     aside(format_args!("{}", clean(text)));
 }
 
+/// Somebody looked for what there is, and there is nothing: that is an answer, and not an error. Who names something that is not
+/// there is refused instead.
+pub fn nothing(why: &Trouble) -> ExitCode {
+    note(&why.message);
+    if let Some(hint) = &why.hint {
+        aside(format_args!("{HINT}hint:{HINT:#} {}", clean(hint)));
+    }
+    ExitCode::SUCCESS
+}
+
 /// The answer of a hook that does not interfere. Whether the CLI hears it is the CLI's affair.
 #[inline]
 pub fn nothing_to_say() {

@@ -976,6 +976,10 @@ export type JobResult = {
  */
 text: string, 
 /**
+ * Where the answer was read instead, without its letters being sure: `screen`, where the session file never had it.
+ */
+derived?: string, 
+/**
  * The tokens that it took.
  */
 tokens: number, 

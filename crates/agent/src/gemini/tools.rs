@@ -2,11 +2,13 @@
 //! tool it is. By exact name; what is not in the table passes through unchanged.
 
 mod args;
+mod denied;
 pub mod meaning;
 pub mod shell;
 
 use crate::model::Input;
 use args::Mapping;
+pub use denied::is_denied;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;

@@ -119,6 +119,9 @@ pub struct Asked {
 pub struct Done {
     /// The worker's last answer, to the letter.
     pub text: String,
+    /// Where the answer was read instead, without its letters being sure: `screen`, where the session file never had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derived: Option<String>,
     /// The tokens that it took.
     pub tokens: u64,
     /// The files that it changed.
@@ -126,6 +129,14 @@ pub struct Done {
     /// What became of its worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
+}
+
+impl Done {
+    /// What is said of an answer that may not be to the letter.
+    pub fn doubt(&self) -> Option<&'static str> {
+        let doubt = "it was read off the screen, because the session file does not have it";
+        self.derived.is_some().then_some(doubt)
+    }
 }
 
 /// A tree of its own for a worker, and what becomes of it.

@@ -3,6 +3,7 @@
 
 mod agents;
 mod editor;
+mod frame;
 mod hub;
 mod joined;
 mod lines;

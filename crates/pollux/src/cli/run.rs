@@ -3,6 +3,7 @@
 mod acp;
 mod ask;
 mod claude;
+mod denials;
 mod live;
 mod output;
 pub(super) mod prompt;
@@ -248,10 +249,11 @@ async fn headless(
             Err(error)
         }
     };
-    if let Some(kept) = kept {
-        kept.settle();
-    }
-    outcome
+    let Some(kept) = kept else { return outcome };
+    let resumed = kept.resume.id.clone();
+    kept.settle();
+    // One that was stopped before it has said what it is goes on with what it was told to.
+    outcome.map(|outcome| Outcome { session_id: outcome.session_id.or(Some(resumed)), ..outcome })
 }
 
 /// Passes the events on until there are no more. Ctrl-C once asks the agent to stop, twice ends it; a terminal that is closed
@@ -334,10 +336,12 @@ async fn start(
     Ok(order.start().await.map(|running| (running, kept)))
 }
 
-/// A run that was ended at once.
-fn cancelled() -> Outcome {
+/// A run that was ended at once, in the middle of a turn of this session.
+fn cancelled(session: &str) -> Outcome {
     let failure = Failure::new(Phase::Cancelled, "cancelled", "the run was cancelled");
-    Outcome { stop_reason: Some(StopReason::Cancelled), error: Some(failure), ..Outcome::default() }
+    let session_id = Some(session.to_owned());
+    let stop_reason = Some(StopReason::Cancelled);
+    Outcome { session_id, stop_reason, error: Some(failure), ..Outcome::default() }
 }
 
 fn not_started(failure: Failure) -> Outcome {

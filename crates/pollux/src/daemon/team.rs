@@ -10,6 +10,7 @@ mod order;
 mod post;
 mod result;
 mod schedule;
+mod silence;
 mod tree;
 
 pub(super) use post::short;
@@ -31,6 +32,7 @@ use crate::trouble::Trouble;
 use jiff::Timestamp;
 use pollux_agent::model::{Question, SessionStatus};
 use pollux_agent::session::{By, Command, Reply, Request};
+use silence::Silence;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -92,8 +94,8 @@ struct Inner {
     jobs: Mutex<HashMap<String, watch::Sender<Job>>>,
     /// Jobs that somebody is about to end.
     ending: Mutex<HashSet<String>>,
-    /// Jobs whose turn has ended without a word, and until when the word is waited for.
-    silent: Mutex<HashMap<String, Timestamp>>,
+    /// Jobs whose turn has ended without a word.
+    silent: Mutex<Silence>,
     /// Sessions for which letters are on their way, or wait.
     boxes: Mutex<HashSet<String>>,
     news: Notify,

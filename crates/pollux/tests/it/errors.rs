@@ -8,11 +8,9 @@ use std::fs;
 const ALONE: &[&str] = &[
     "sessions show latest",
     "sessions show no-such-session",
-    "sessions search nothing-like-that",
     "sessions export latest --to somewhere",
     "sessions export latest --subagents --to somewhere --format json",
     "sessions export --all --project /nowhere --to somewhere --format json",
-    "sessions stats --project /nowhere",
     "sessions follow no-such-session",
     "sessions rescue no-such-session",
     "translate --from session nothing.jsonl",
@@ -56,7 +54,6 @@ const WITH_DAEMON: &[&str] = &[
     "logs no-such-session",
     "queue no-such-session",
     "queue no-such-session --text other",
-    "search nothing-like-that",
     "new --agent-path nothing",
     "wait no-such-session",
     "devices --revoke nobody",
@@ -74,7 +71,7 @@ const WITH_DAEMON: &[&str] = &[
 ];
 
 /// What was found is what they print, and not why they failed.
-const FINDINGS: &[&str] = &["profiles validate wrong.md", "sessions search nothing-like-that"];
+const FINDINGS: &[&str] = &["profiles validate wrong.md"];
 
 /// A user with no agent, and some files that are wrong.
 fn user() -> User {
@@ -122,6 +119,89 @@ fn an_error_of_the_daemon_says_the_same() {
         told(&user, WITH_DAEMON)
     };
     insta::assert_snapshot!("errors_of_the_daemon", text);
+}
+
+/// What looks for all there is. Each has looked, also where there is nothing.
+const LOOKS: &[&str] = &[
+    "ls",
+    "ls --all --json",
+    "search nothing-like-that",
+    "search nothing-like-that --json",
+    "jobs",
+    "jobs --json",
+    "team",
+    "team --json",
+    "inbox",
+    "devices",
+    "schedule list",
+    "schedule log",
+    "profiles list",
+    "shutdown --all",
+    "sessions list",
+    "sessions list --json",
+    "sessions list --project /nowhere",
+    "sessions stats",
+    "sessions stats --json",
+    "sessions search nothing-like-that",
+    "sessions search nothing-like-that --json",
+    "sessions rescue",
+];
+
+/// What names something. Each is refused where that is not there.
+const NAMES: &[&str] = &[
+    "show x",
+    "logs x",
+    "stop x",
+    "send x hello",
+    "answer x yes",
+    "interrupt x",
+    "mode x yolo",
+    "model x other",
+    "screen x",
+    "attach x",
+    "queue x",
+    "wait x",
+    "jobs show x",
+    "jobs show x --json",
+    "jobs cancel x",
+    "jobs continue x",
+    "message x hello",
+    "shutdown x",
+    "devices --revoke x",
+    "handoff x hello",
+    "launch x",
+    "profiles show x",
+    "profiles show x --json",
+    "profiles remove x",
+    "schedule run x",
+    "schedule remove x",
+    "schedule log x",
+    "sessions show x",
+    "sessions show x --json",
+    "sessions follow x",
+    "sessions rescue x",
+    "sessions restore x",
+];
+
+#[test]
+fn who_looks_is_answered_where_nothing_is_there_and_who_names_something_is_refused() {
+    let user = user();
+    // Without a daemon there is no team to end, and that is no error either.
+    assert_eq!((user.run("shutdown --all").code, user.run("shutdown x").code), (0, 1));
+    let _down = Down(&user);
+    assert_eq!(user.run("serve --detach --port 0").code, 0);
+    let mut wrong = Vec::new();
+    for (lines, code) in [(LOOKS, 0), (NAMES, 1)] {
+        for line in lines {
+            let done = user.run(line);
+            let says =
+                if code == 0 { !done.err.contains("error:") } else { done.err.contains("hint:") };
+            if done.code != code || !says {
+                wrong.push(format!("`pollux {line}` → {}: {}", done.code, done.err));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Ends the daemon, whatever comes.

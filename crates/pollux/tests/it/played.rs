@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -27,6 +27,8 @@ struct Editor {
     heard: HashMap<u64, Value>,
     /// The updates.
     told: Vec<Value>,
+    /// The errors that answer no request in particular.
+    wrong: Vec<Value>,
     _place: TempDir,
 }
 
@@ -40,7 +42,8 @@ impl Editor {
         let mut child = program.spawn().unwrap();
         let (says, hears) = (child.stdin().unwrap(), child.stdout().unwrap());
         let hears = BufReader::new(hears).lines();
-        Self { child, says, hears, heard: HashMap::new(), told: Vec::new(), _place: place }
+        let (told, wrong) = (Vec::new(), Vec::new());
+        Self { child, says, hears, heard: HashMap::new(), told, wrong, _place: place }
     }
 
     async fn say(&mut self, line: &[u8]) {
@@ -59,6 +62,10 @@ impl Editor {
                 Some(id) => {
                     let answer = message.get("result").or(message.get("error"));
                     self.heard.insert(id, answer.cloned().unwrap_or_default());
+                }
+                None if message.get("error").is_some() => {
+                    assert_eq!(message.get("id"), Some(&Value::Null), "{message}");
+                    self.wrong.push(message["error"].clone());
                 }
                 None => self.told.push(message["params"]["update"].clone()),
             }
@@ -83,23 +90,41 @@ fn prompt(id: u64, words: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_line_of_an_editor_that_is_no_message_is_passed_over() {
+async fn a_line_of_an_editor_that_is_no_message_is_answered_with_what_is_wrong_and_the_next_is_heard()
+ {
     let mut editor = Editor::open();
-    let lines: [&[u8]; 8] = [
+    let lines: [&[u8]; 10] = [
         b"\xff\xfe not UTF-8",
+        b"{\"id\":1",
         b"[{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"initialize\"}]",
         b"\"x\"",
         b"17",
-        b"null",
         b"{}",
-        b"{\"id\":1",
+        b"",
+        // Nobody answers an answer, nor what is only told.
         b"{\"id\":4,\"result\":[]}",
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}",
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"session/new\",\"params\":{}}",
     ];
     for line in lines {
         editor.say(line).await;
     }
+    let codes = |wrong: &[Value]| -> Vec<i64> {
+        wrong.iter().map(|wrong| wrong["code"].as_i64().unwrap()).collect()
+    };
+    editor.say(b"{\"jsonrpc\":\"2.0\",\"id\":5}").await;
+    let wrong = [
+        editor.answer(5).await,
+        editor.ask(6, "no/such", json!({})).await,
+        editor.ask(7, "session/new", json!({ "cwd": 7 })).await,
+        editor.ask(8, "session/prompt", json!({ "sessionId": "s", "prompt": "words" })).await,
+        editor.ask(9, "session/prompt", json!({ "sessionId": "none", "prompt": [] })).await,
+    ];
+    assert_eq!(codes(&wrong), [-32600, -32601, -32602, -32602, -32602], "{wrong:#?}");
+    assert_eq!(codes(&editor.wrong), [-32700, -32700, -32600, -32600, -32600, -32600]);
     let answer = editor.ask(1, "initialize", json!({ "protocolVersion": 1 })).await;
     assert_eq!(answer["protocolVersion"], 1);
+    assert_eq!(editor.heard.len(), 6, "{:#?}", editor.heard);
 }
 
 #[tokio::test]
@@ -134,6 +159,62 @@ async fn the_modes_of_another_agent_are_set_by_their_own_names() {
     let told = editor.told.iter().filter(|it| it["sessionUpdate"] == "current_mode_update");
     let told: Vec<&Value> = told.map(|it| &it["currentModeId"]).collect();
     assert_eq!(told, ["code", "ask", "auto_edit"], "each once");
+}
+
+/// `pollux run` of a prompt for the played agent.
+fn run(place: &TempDir, args: &[&str]) -> Child {
+    let program = Program::new(program(), place.path())
+        .args(["run", "--agent-command", &agent()])
+        .args(args)
+        .env("XDG_DATA_HOME", place.path());
+    program.spawn().unwrap()
+}
+
+async fn printed(child: &mut Child) -> String {
+    let mut text = String::new();
+    child.stdout().unwrap().read_to_string(&mut text).await.unwrap();
+    text
+}
+
+#[tokio::test]
+async fn a_run_that_is_cut_does_not_wait_for_an_agent_that_does_not_hear() {
+    let place = TempDir::new().unwrap();
+    let mut child = run(&place, &["deaf", "--timeout", "1s", "-o", "events"]);
+    let told = printed(&mut child).await;
+    let last = told.lines().rev().find(|line| line.contains("turn_ended")).unwrap();
+    let ended: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(ended["stop_reason"], "timeout", "{ended}");
+    let took = ended["duration_ms"].as_u64().unwrap();
+    assert!(took < 5000, "one second, one more for the answer, and not five: {took} ms");
+    let said = child.close().await;
+    assert!(said.contains("· session s"), "{said}");
+}
+
+#[tokio::test]
+async fn a_run_that_is_left_in_its_middle_says_its_session() {
+    let place = TempDir::new().unwrap();
+    let mut child = run(&place, &["deaf", "-o", "json"]);
+    let is = |holds: bool| if holds { Ok(()) } else { Err("not yet") };
+    wait_for("the turn", LIMIT, async || is(place.path().join("begun").exists())).await;
+    child.interrupt();
+    wait_for("it stops", LIMIT, async || is(child.stderr().contains("once more"))).await;
+    child.interrupt();
+    let object: Value = serde_json::from_str(&printed(&mut child).await).unwrap();
+    assert_eq!((&object["session_id"], &object["stop_reason"]), (&json!("s"), &json!("cancelled")));
+    assert_eq!(child.wait().await.unwrap().code(), Some(130));
+    assert!(child.close().await.contains("· session s"));
+}
+
+#[tokio::test]
+async fn what_was_refused_to_the_agent_stands_in_the_object() {
+    let place = TempDir::new().unwrap();
+    let mut child = run(&place, &["ask", "--permission", "deny", "-o", "json"]);
+    let object: Value = serde_json::from_str(&printed(&mut child).await).unwrap();
+    let denied = &object["denials"];
+    assert_eq!(denied.as_array().map(Vec::len), Some(1), "{object:#}");
+    assert_eq!(denied[0]["tool_id"], "c");
+    assert_eq!(denied[0]["reason"], "the policy of this run does not allow it");
+    child.close().await;
 }
 
 /// A terminal with one program in it, and a line behind that which says how it ended and how it has left the terminal.

@@ -314,7 +314,8 @@ impl Work {
         self.ready = self.ready.filter(|_| idle).or_else(|| idle.then(Instant::now));
         // A CLI that starts draws on for a while around an input box that is ready.
         let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= self.stands());
-        if self.reading.status != Some(self.fusion.status()) {
+        let late = settled && self.fusion.is_written_late();
+        if late || self.reading.status != Some(self.fusion.status()) {
             // What was said comes before the end of the turn in which it was said.
             self.read_file().await;
         }

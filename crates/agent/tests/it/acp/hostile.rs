@@ -1,9 +1,10 @@
 //! Agents that mean no good, or are broken: an event, never a panic, never memory without end.
 
 use super::player::{Player, config, connect, pipe};
-use pollux_agent::acp::{Agent, Open, Policy, Prompt, Session};
-use pollux_agent::model::{Event, EventKind, Mode, Phase, Status, StopReason};
+use pollux_agent::acp::{Agent, Beside, Dialect, Done, Open, Policy, Prompt, Session};
+use pollux_agent::model::{Event, EventKind, Message, Mode, Phase, Status, StopReason};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A player that has opened a session, and the client with it.
@@ -186,6 +187,60 @@ async fn an_agent_that_never_answers_spends_its_budget_by_name() {
     let (_, failure) = tokio::join!(silent, client);
     assert_eq!((failure.phase, failure.code), (Phase::Budget, "control_timeout"));
     assert!(failure.message.contains("session/new"), "{}", failure.message);
+}
+
+/// What is beside the protocol never has all that was said.
+#[derive(Debug)]
+struct Behind;
+
+impl Dialect for Behind {
+    fn beside(&self, _: &str) -> Box<dyn Beside> {
+        Box::new(Self)
+    }
+}
+
+impl Beside for Behind {
+    fn begin(&mut self, _: &mut Vec<Event<'static>>) {}
+
+    fn event(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
+        out.push(event);
+    }
+
+    fn look(&mut self, _: &mut Vec<Event<'static>>) {}
+
+    fn is_settled(&self) -> bool {
+        false
+    }
+
+    fn end(&mut self, _: Done, _: &mut Vec<Event<'static>>) {}
+
+    fn messages(&self) -> Vec<Message<'static>> {
+        Vec::new()
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_was_stopped_does_not_wait_for_what_is_written_down_nowhere() {
+    let (mut player, ours) = pipe();
+    let mut config = config();
+    config.budgets.quiet_cap = Duration::from_mins(5);
+    config.dialect = Arc::new(Behind);
+    let client = async {
+        let agent = connect(config, ours).await.unwrap();
+        let session = agent.open(Open::new("/")).await.unwrap();
+        (agent, session)
+    };
+    let ((), (_agent, mut session)) = tokio::join!(player.opens("s"), client);
+    let request = prompt(&session, &mut player).await;
+    player.updates("s", words("half of an")).await;
+    session.control().cancel().await.unwrap();
+    player.answers(&request, json!({ "stopReason": "cancelled" })).await;
+    let events = tokio::time::timeout(Duration::from_mins(1), turn(&mut session)).await.unwrap();
+    let Some(EventKind::TurnEnded { stop_reason, .. }) = events.last().map(|event| &event.kind)
+    else {
+        panic!("{events:#?}")
+    };
+    assert_eq!(*stop_reason, StopReason::Cancelled);
 }
 
 #[tokio::test]

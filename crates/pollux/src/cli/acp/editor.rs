@@ -1,8 +1,9 @@
 //! The editor's requests, one after the other; what takes long is done beside.
 
 use super::agents::{Agents, Held, How};
+use super::frame::{BAD_PARAMS, Call, NO_METHOD};
 use super::joined::{self, Place};
-use super::lines::{BAD_PARAMS, Call, Desk, NO_METHOD, Wrong, answer};
+use super::lines::{Desk, Wrong, answer};
 use super::session::{Awaited, Open, Over, Shared, To, lock, mode_name};
 use super::steer::{Steer, Taken};
 use crate::ends::Ends;
@@ -95,6 +96,10 @@ impl Editor {
             "session/fork" if self.agents.has_store() => How::Fork,
             _ => return self.other(id, &method, &params).await,
         };
+        // Nobody would ever know of a session that is opened without an answer.
+        if id.is_none() {
+            return Ok(());
+        }
         let agents = self.agents.clone();
         self.opening.spawn(async move {
             let cwd = PathBuf::from(params["cwd"].as_str().unwrap_or_default());
@@ -114,7 +119,8 @@ impl Editor {
             if let Ok(entry) = self.entry(params) {
                 drop(entry.steer.cancel().await);
             }
-            return Ok(());
+            // It is only told; who asks all the same waits for an answer.
+            return id.map_or(Ok(()), |id| answer(&id, Ok(Value::Null)));
         }
         // A notification that is not known is none of ours.
         let Some(id) = id else { return Ok(()) };
@@ -132,6 +138,10 @@ impl Editor {
             "session/set_model" => self.set_model(&id, params, &params["modelId"], false).await,
             "session/set_config_option" if params["configId"] == "model" => {
                 self.set_model(&id, params, &params["value"], true).await
+            }
+            "session/set_config_option" => {
+                let option = params["configId"].as_str().unwrap_or_default();
+                Err(Wrong::new(BAD_PARAMS, &format!("there is no option `{option}`")))
             }
             "session/close" => self.close(&id, params),
             _ => Err(Wrong::new(NO_METHOD, &format!("\"Method not found\": {method}"))),

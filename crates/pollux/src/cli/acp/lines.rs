@@ -1,5 +1,6 @@
 //! Stdin and stdout: JSON-RPC with the editor.
 
+use super::frame::{BAD_PARAMS, Call, Frame};
 use crate::report;
 use crate::trouble::Trouble;
 use pollux_agent::model::Failure;
@@ -12,23 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 /// How many lines may wait until they are looked at. When there are more, stdin is not read.
 const WAITING: usize = 64;
 
-/// JSON-RPC's code for a method that is not there.
-pub(super) const NO_METHOD: i64 = -32601;
-/// JSON-RPC's code for wrong parameters.
-pub(super) const BAD_PARAMS: i64 = -32602;
 /// JSON-RPC's code for all else.
 const FAILED: i64 = -32603;
 /// The protocol's code for somebody who is not signed in.
 const NOT_SIGNED_IN: i64 = -32000;
-
-/// What an editor asks, or tells.
-#[derive(Debug)]
-pub(super) struct Call {
-    /// None where no answer is wanted.
-    pub(super) id: Option<Value>,
-    pub(super) method: String,
-    pub(super) params: Value,
-}
 
 /// Requests of ours that the editor has not answered yet.
 #[derive(Debug, Clone, Default)]
@@ -47,16 +35,19 @@ pub(super) fn open() -> (mpsc::Receiver<Call>, Desk) {
     let own = desk.clone();
     std::thread::spawn(move || {
         for line in report::lines() {
-            // What is no object is no message: the next one may be.
-            let Ok(Value::Object(mut json)) = serde_json::from_str(&line) else { continue };
-            let id = json.remove("id").filter(|id| !id.is_null());
-            let mut member = |name: &str| json.remove(name).unwrap_or_default();
-            let Some(method) = member("method").as_str().map(str::to_owned) else {
-                own.answered(&id.unwrap_or_default(), member("result"));
-                continue;
+            let Some(frame) = Frame::read(&line) else { continue };
+            let heard = match frame {
+                Frame::Call(call) => tell.blocking_send(call).is_ok(),
+                Frame::Answer { id, result } => {
+                    own.answered(&id, result);
+                    true
+                }
+                // The next one may be a message.
+                Frame::Wrong { id, code, message } => {
+                    answer(&id, Err(Wrong::new(code, message))).is_ok()
+                }
             };
-            let call = Call { id, method, params: member("params") };
-            if tell.blocking_send(call).is_err() {
+            if !heard {
                 return;
             }
         }

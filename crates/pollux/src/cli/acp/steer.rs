@@ -1,7 +1,8 @@
 //! What steers a session: the agent's own handle, or the daemon that drives it.
 
+use super::frame::BAD_PARAMS;
 use super::joined;
-use super::lines::{BAD_PARAMS, Wrong};
+use super::lines::Wrong;
 use crate::api::{Image, Kept};
 use crate::client::{Client, GONE};
 use crate::trouble::Trouble;

@@ -8,13 +8,18 @@ use crate::ends::Ends;
 use crate::report;
 use crate::report::keys::Wanted;
 use pollux_agent::acp::{
-    Agent, Config as AgentConfig, Control, Open, Policy, Prompt, Rules, Session,
+    Agent, Budgets, Config as AgentConfig, Control, Open, Policy, Prompt, Rules, Session,
 };
 use pollux_agent::gemini::acp::{Gemini, Live};
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Outcome};
 use std::path::Path;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// So long may an agent take to answer that a turn was stopped, where it is ended next in any case. Gemini CLI does not answer
+/// while a command runs.
+const STOPPED: Duration = Duration::from_secs(1);
 
 /// Who answers the agent's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -168,8 +173,8 @@ async fn turns(
         let outcome = turn(here, words, talk, signals, output).await?;
         // Before the next prompt is asked for.
         let outcome = super::told(outcome, output)?;
-        // A turn that was left in its middle has no session: nothing more can be said there.
-        let left = outcome.session_id.is_none();
+        // Of a turn that was left in its middle nothing is known: nothing more can be said there.
+        let left = outcome.turns == 0;
         let gone = outcome.error.as_ref().is_some_and(|error| GONE.contains(&error.code));
         let over = left || gone;
         last = Some(outcome);
@@ -182,11 +187,17 @@ async fn turns(
 /// Failures that no further prompt survives.
 const GONE: [&str; 5] = ["agent_ended", "agent_gone", "killed", "stuck", "agent_deaf"];
 
+/// A session that is kept must have come to rest before the next prompt.
+fn budgets(args: &Run) -> Budgets {
+    let all = Budgets::default();
+    if args.interactive { all } else { Budgets { cancel: STOPPED, ..all } }
+}
+
 /// Starts Gemini CLI.
 async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Result<Talk, Failure>> {
     let Here { args, cwd, config } = here;
     let mut config = config.clone();
-    let mut order = Gemini::new().cwd(cwd).policy(policy).mode(args.mode);
+    let mut order = Gemini::new().cwd(cwd).policy(policy).mode(args.mode).budgets(budgets(args));
     if let Some(turns) = args.max_turns {
         order = order.max_turns(turns);
     }
@@ -223,7 +234,7 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
 async fn any(args: &Run, cwd: &Path, policy: Policy) -> Result<Talk, Failure> {
     let mut words = args.agent_command.iter().flat_map(|command| command.split_whitespace());
     let mut config = AgentConfig::new(words.next().unwrap_or_default()).args(words).cwd(cwd);
-    config = config.policy(policy);
+    config = config.policy(policy).budgets(budgets(args));
     for (name, value) in &args.env {
         config = config.env(name, value);
     }
@@ -329,7 +340,7 @@ async fn hear(
             }
             _ = signals.interrupted.recv() => {
                 if stopping {
-                    return Ok(super::cancelled());
+                    return Ok(super::cancelled(control.id()));
                 }
                 stopping = true;
                 line.hide();

@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::claude::Claude;
+use super::denials::{Denial, Denials};
 use crate::render::clean;
 use crate::report::{self, human};
 use pollux_agent::gemini::stream::Outcome;
@@ -21,7 +22,7 @@ const LINE: usize = 100;
 /// Where the events of a run go.
 pub(super) enum Output {
     Text(Words),
-    Json,
+    Json(Denials),
     Events,
     Claude(Box<Claude>),
 }
@@ -47,6 +48,7 @@ struct Object<'a> {
     model: Option<&'a Text<'static>>,
     num_turns: u64,
     stop_reason: Option<StopReason>,
+    denials: Vec<Denial>,
     error: Option<&'a Failure>,
     session_file: Option<&'a Path>,
 }
@@ -55,7 +57,7 @@ impl Output {
     pub(super) fn new(format: Format, cwd: &Path, mode: Mode) -> Self {
         match format {
             Format::Text => Self::Text(Words::default()),
-            Format::Json => Self::Json,
+            Format::Json => Self::Json(Denials::default()),
             Format::Events => Self::Events,
             Format::Claude => Self::Claude(Box::new(Claude::new(cwd, mode))),
         }
@@ -63,13 +65,16 @@ impl Output {
 
     /// True where a person reads along.
     pub(super) fn is_for_people(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Json)
+        matches!(self, Self::Text(_) | Self::Json(_))
     }
 
     pub(super) fn event(&mut self, event: &Event<'_>) -> anyhow::Result<()> {
         match self {
             Self::Text(words) => words.event(event),
-            Self::Json => Ok(()),
+            Self::Json(denials) => {
+                denials.event(event);
+                Ok(())
+            }
             Self::Events => {
                 let mut out = report::raw();
                 report::line(&mut out, event)?;
@@ -91,7 +96,7 @@ impl Output {
     pub(super) fn end(&mut self, outcome: &Outcome) -> anyhow::Result<()> {
         match self {
             Self::Text(words) => words.end(outcome)?,
-            Self::Json => report::json(&Object {
+            Self::Json(denials) => report::json(&Object {
                 session_id: outcome.session_id.as_deref(),
                 text: &outcome.text,
                 messages: &outcome.messages,
@@ -99,6 +104,7 @@ impl Output {
                 model: outcome.model.as_ref(),
                 num_turns: outcome.turns,
                 stop_reason: outcome.stop_reason,
+                denials: denials.take(),
                 error: outcome.error.as_ref(),
                 session_file: outcome.session_file.as_deref(),
             })?,
@@ -107,21 +113,25 @@ impl Output {
         }
         if let Some(failure) = &outcome.error {
             report::failure(failure);
+            // Whoever has stopped it may want to go on, and cannot without its name.
+            if let Some(id) = &outcome.session_id {
+                report::quiet(&format!("· session {id}"));
+            }
         }
         Ok(())
     }
 }
 
-/// A run that could not be started has no events of its own; how it ended is told all the same.
+/// A run that could not be started, or was left in its middle, has no end of its own; how it ended is told all the same.
 fn unstarted(outcome: &Outcome) -> anyhow::Result<()> {
-    let Some(failure) = outcome.error.as_ref().filter(|_| outcome.session_id.is_none()) else {
+    let Some(failure) = outcome.error.as_ref().filter(|_| outcome.turns == 0) else {
         return Ok(());
     };
     if failure.exit_code.is_some() || failure.signal.is_some() {
         return Ok(());
     }
     let kind = EventKind::TurnEnded {
-        stop_reason: StopReason::Error,
+        stop_reason: outcome.stop_reason.unwrap_or(StopReason::Error),
         duration_ms: None,
         tool_calls: None,
         error: Some(Box::new(failure.clone())),

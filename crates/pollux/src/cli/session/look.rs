@@ -214,7 +214,7 @@ pub(super) async fn search(args: Search, config: &Config) -> anyhow::Result<Exit
         if hits.found.is_empty() {
             let trouble = Trouble::refused("nothing_found", "nothing like that was said");
             let hint = "`pollux sessions search` looks into all that Gemini has written here";
-            return Err(trouble.hint(hint).into());
+            return Ok(report::nothing(&trouble.hint(hint)));
         }
     }
     Ok(ExitCode::SUCCESS)

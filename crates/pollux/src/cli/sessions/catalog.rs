@@ -57,7 +57,7 @@ impl Catalog {
     pub(in crate::cli) fn find(&self, wanted: &str) -> anyhow::Result<&Session> {
         if wanted == "latest" {
             let latest = self.sessions.iter().find(|session| session.kind == Kind::Main);
-            return latest.ok_or_else(|| self.nothing());
+            return latest.ok_or_else(|| self.nothing().into());
         }
         if let Some(exact) = self.sessions.iter().find(|session| session.id == wanted) {
             return Ok(exact);
@@ -97,7 +97,7 @@ impl Catalog {
         let main: Vec<&Session> =
             self.sessions.iter().filter(|session| session.kind == Kind::Main).collect();
         if main.is_empty() {
-            return self.nothing();
+            return self.nothing().into();
         }
         let trouble =
             Trouble::refused("unknown_session", format!("there is no session `{wanted}`"));
@@ -105,18 +105,18 @@ impl Catalog {
     }
 
     /// There is no session at all.
-    pub(in crate::cli) fn nothing(&self) -> anyhow::Error {
+    pub(in crate::cli) fn nothing(&self) -> Trouble {
         let message = format!("there are no sessions in {}", self.gemini.display());
         let hint = "Gemini CLI keeps them below `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`";
-        Trouble::refused("no_sessions", message).hint(hint).into()
+        Trouble::refused("no_sessions", message).hint(hint)
     }
 
     /// There is no session of a project, where one was named.
-    pub(super) fn nothing_of(&self, project: Option<&Path>) -> anyhow::Error {
+    pub(super) fn nothing_of(&self, project: Option<&Path>) -> Trouble {
         let Some(project) = project else { return self.nothing() };
         let message = format!("there are no sessions of the project {}", project.display());
         let hint = "`pollux sessions list` shows those of all projects, `--all` those with nothing said in them";
-        Trouble::refused("no_sessions", message).hint(hint).into()
+        Trouble::refused("no_sessions", message).hint(hint)
     }
 }
 

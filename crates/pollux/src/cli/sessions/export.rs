@@ -87,7 +87,7 @@ pub(super) fn run(args: &Export, config: &Config) -> anyhow::Result<ExitCode> {
         None => catalog.sessions.iter().filter(wanted).collect(),
     };
     if sessions.is_empty() {
-        return Err(catalog.nothing_of(args.project.as_deref()));
+        return Err(catalog.nothing_of(args.project.as_deref()).into());
     }
     let mut files = Vec::new();
     for session in &sessions {

@@ -74,7 +74,7 @@ pub(super) fn run(args: &List, config: &Config) -> anyhow::Result<ExitCode> {
     if args.json {
         report::json(&shown.iter().map(|session| entry(session)).collect::<Vec<_>>())?;
     } else if shown.is_empty() && args.limit != Some(0) {
-        return Err(catalog.nothing_of(args.project.as_deref()));
+        return Ok(report::nothing(&catalog.nothing_of(args.project.as_deref())));
     } else {
         table(&shown, catalog.sessions.len())?;
     }

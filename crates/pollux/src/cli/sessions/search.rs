@@ -74,8 +74,8 @@ pub(super) fn run(args: &Search, config: &Config) -> anyhow::Result<ExitCode> {
     if args.json {
         report::json(&hits)?;
     } else if hits.is_empty() {
-        report::note(&format!("nothing found in {} sessions", catalog.sessions.len()));
-        return Ok(ExitCode::from(1));
+        let message = format!("nothing found in {} sessions", catalog.sessions.len());
+        return Ok(report::nothing(&Trouble::refused("nothing_found", message)));
     } else {
         print(&hits)?;
     }

@@ -135,7 +135,7 @@ pub(super) fn run(args: &Stats, config: &Config) -> anyhow::Result<ExitCode> {
         None => catalog.sessions.iter().filter(|session| session.kind != Kind::Stub).collect(),
     };
     if sessions.is_empty() && !args.json {
-        return Err(catalog.nothing_of(args.project.as_deref()));
+        return Ok(report::nothing(&catalog.nothing_of(args.project.as_deref())));
     }
     let report = Report {
         by: args.by,

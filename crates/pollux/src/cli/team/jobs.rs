@@ -155,6 +155,9 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
         if !result.text.is_empty() {
             report::answer(&result.text)?;
         }
+        if let Some(doubt) = result.doubt() {
+            report::quiet(doubt);
+        }
         if let Some(worktree) = &result.worktree {
             report::note(worktree);
         }

@@ -139,7 +139,8 @@ impl Shutdown {
             None if lives(config).await => Client::connect(config).await?,
             None => {
                 let trouble = Trouble::refused("no_daemon", "no daemon runs, and so no team");
-                return Err(trouble.hint("there is nothing to end").into());
+                let trouble = trouble.hint("there is nothing to end");
+                return if self.all { Ok(report::nothing(&trouble)) } else { Err(trouble.into()) };
             }
         };
         let first: Vec<(String, String)> = if let Some(agent) = self.agent {

@@ -381,6 +381,7 @@ fn told(job: &Job) -> CallToolResult {
     let about = json!({ "job": job.id, "agent": job.name, "state": job.state, "why": job.why,
         "question": job.question, "changed": job.result.as_ref().map(|result| &result.changed),
         "worktree": job.result.as_ref().and_then(|result| result.worktree.as_ref()),
+        "derived": job.result.as_ref().and_then(|result| result.derived.as_ref()),
         "tokens": job.result.as_ref().map(|result| result.tokens) });
     let next = match job.state {
         State::Done => {

@@ -18,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Time is told at least so often.
 const REST: Duration = Duration::from_mins(10);
-/// How long the session file may take that has a worker's answer, once its turn has ended. Fifty agents on two cores are slow.
-const LATE: Duration = Duration::from_secs(5);
 /// What a worker is told that was stopped in the middle of its job.
 const STOPPED: &str = "You were stopped in the middle of your work, and are started again. Answer as if nothing had happened.";
 /// A worker is told so at most so often.
@@ -61,7 +59,7 @@ impl Teams {
         let next = lock(&self.inner.jobs)
             .values()
             .filter_map(|job| job::wakes_at(&rules(&job.borrow())))
-            .chain(lock(&self.inner.silent).values().copied())
+            .chain(lock(&self.inner.silent).ends_at())
             .min();
         let wait =
             next.map(|at| Duration::try_from(at.duration_since(self.now())).unwrap_or_default());
@@ -117,13 +115,18 @@ impl Teams {
             };
             let mut seen = seen(&summary, &job, turn.as_ref().and_then(result::ended), tokens);
             seen.end = self.end_of(&summary, no).await?;
-            let Some(step) = job::step(&rules(&job), &seen, self.now()) else { break };
+            let step = job::step(&rules(&job), &seen, self.now());
+            if !matches!(step, Some(Step::Become(State::Done, _))) {
+                lock(&self.inner.silent).is_over(&job.id);
+            }
+            let Some(step) = step else { break };
             match step {
                 Step::Become(State::Done, _) => {
-                    if self.may_yet_speak(&job.id, turn.as_ref()) {
+                    let said = turn.as_ref().map(result::said).unwrap_or_default();
+                    if lock(&self.inner.silent).holds(&job.id, said.known, self.now()) {
                         break;
                     }
-                    job.result = turn.as_ref().map(|turn| result::done(turn, tokens));
+                    job.result = turn.as_ref().map(|turn| result::done(turn, said, tokens));
                     self.becomes(&mut job, State::Done, None).await?;
                 }
                 Step::Become(State::Failed, why) => {
@@ -170,18 +173,6 @@ impl Teams {
         Ok(Some(if stopped { End::Stopped } else { End::Died }))
     }
 
-    /// True where a turn has ended not long ago, and no answer of it is recorded: the session file may not be written yet.
-    fn may_yet_speak(&self, job: &str, turn: Option<&Turn>) -> bool {
-        let mut silent = lock(&self.inner.silent);
-        let is_silent = turn.is_some_and(|turn| result::answer(turn).is_none());
-        let late = || *silent.entry(job.to_owned()).or_insert_with(|| self.now() + LATE);
-        let may = is_silent.then(late).is_some_and(|until| self.now() < until);
-        if !may {
-            silent.remove(job);
-        }
-        may
-    }
-
     /// Why a job failed: with what was said last of its worker, which knows more.
     async fn last_words(
         &self,
@@ -210,6 +201,7 @@ impl Teams {
         let ending = state.is_final().then(|| Ending::of(self, &job.id));
         if let Some(ending) = &ending {
             job.ended_at = Some(self.now());
+            lock(&self.inner.silent).is_over(&job.id);
             if ending.is_none() {
                 // Somebody else ends it, or has.
                 return Ok(());

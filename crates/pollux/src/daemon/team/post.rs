@@ -321,7 +321,8 @@ impl Teams {
             }
             _ => {
                 if let Some(result) = &job.result {
-                    let _written = write!(text, "\n\n{}", result.text);
+                    let doubt = result.doubt().map(|doubt| format!(" ({doubt})"));
+                    let _written = write!(text, "{}\n\n{}", doubt.unwrap_or_default(), result.text);
                 }
             }
         }

@@ -1,4 +1,4 @@
-# An agent of a few lines that speaks ACP. What it does with a prompt, the prompt says: `ask` for leave, be `slow`, or nothing.
+# An agent of a few lines that speaks ACP. What it does with a prompt, the prompt says: `ask` for leave, be `slow`, `deaf` to all that is said next, or nothing.
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 speak() { say '"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}'; }
 end() { say "\"id\":$1,\"result\":{\"stopReason\":\"$2\"}"; }
@@ -27,11 +27,12 @@ while read -r line; do
       prompt=$id
       case $line in
         *'"text":"ask'*) say "$ask" ;;
+        *'"text":"deaf'*) deaf=yes; : > begun ;;
         *'"text":"slow'*) (sleep 1; speak 'At last.'; end "$prompt" end_turn) & ;;
         *) speak 'Heard.'; end "$prompt" end_turn ;;
       esac ;;
     *'"optionId":"yes"'*) speak 'It ran.'; end "$prompt" end_turn ;;
     *'"optionId":"no"'*) speak 'Very well.'; end "$prompt" end_turn ;;
-    *'"method":"session/cancel"'*) end "$prompt" cancelled ;;
+    *'"method":"session/cancel"'*) [ -n "$deaf" ] || end "$prompt" cancelled ;;
   esac
 done

@@ -112,4 +112,6 @@ fn a_run_that_takes_too_long_is_ended_and_says_so() {
     assert_eq!(object["stop_reason"], "timeout");
     assert_eq!(object["error"]["phase"], "budget");
     assert!(stderr(&ran).contains("--timeout"), "{}", stderr(&ran));
+    let session = format!("· session {}", object["session_id"].as_str().unwrap());
+    assert!(stderr(&ran).contains(&session), "whoever wants to go on needs it: {}", stderr(&ran));
 }

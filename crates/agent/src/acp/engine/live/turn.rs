@@ -176,8 +176,10 @@ impl Live {
         match (&turn.answer, &turn.stopping) {
             (Some((_, cap_at)), _) => {
                 let capped = *cap_at <= now;
+                // What was broken off in the middle is written down nowhere: nothing is waited for.
+                let stopped = turn.stopping.is_some();
                 self.look();
-                if capped || self.beside.is_settled() {
+                if capped || stopped || self.beside.is_settled() {
                     if !self.goes_on(connection, pending) {
                         self.finish_turn();
                     }
