@@ -498,6 +498,19 @@ describe("composer", () => {
     expect(commands(player).filter(({ command }) => command.type === "prompt")).toEqual([]);
   });
 
+  test("what is to be sent after a stop outlives the page", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    player.change("s1", { status: "working" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("and then this");
+    await page.getByRole("button", { name: "Stop and send" }).click();
+    await until("it was interrupted", () => commands(player).length === 1);
+    await page.reload();
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await until("it is a draft again", async () => (await field.inputValue()) === "and then this");
+  });
+
   test("send, queue while it works, stop, stop and send", async () => {
     it = await stage(browser, quiet);
     const { page, player, address } = it;
@@ -662,6 +675,48 @@ describe("away", () => {
     await context.setOffline(false);
     await until("it went out", () => commands(player).length === 1);
     expect(commands(player)[0]?.command).toEqual({ type: "prompt", text: "written in a tunnel" });
+  });
+
+  test("a prompt whose reply never came outlives the page, and is sent once more with the same id", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    player.mute = true;
+    await page.getByRole("textbox", { name: "Prompt" }).fill("said into a dead line");
+    await page.getByRole("button", { name: "Send" }).click();
+    const waiting = page.getByRole("region", { name: "Outbox" });
+    await waiting.getByText("On its way").waitFor();
+    await waiting.getByText("said into a dead line").waitFor();
+    await shot(page, "phone-light-on-its-way");
+    player.mute = false;
+    await page.reload();
+    await until("it was sent again", () => commands(player).length === 2);
+    const [first, second] = commands(player);
+    expect(second?.id).toBe(first?.id);
+    expect(second?.command).toEqual({ type: "prompt", text: "said into a dead line" });
+    await until("it waits no longer", () =>
+      page.evaluate(() => localStorage.getItem("pollux.outbox") === null),
+    );
+    expect(await waiting.count()).toBe(0);
+  });
+
+  test("one that got no reply, and after which somebody spoke, is not sent late without being asked", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.addInitScript(() => {
+      if (!location.protocol.startsWith("http") || localStorage.getItem("pollux.past")) return;
+      const sent = Date.now() - 120_000;
+      const letter = { id: "l1", sessionId: "s1", text: "from before", at: sent, seq: 1, asks: false, sent };
+      localStorage.setItem("pollux.outbox", JSON.stringify([letter]));
+      localStorage.setItem("pollux.past", "1");
+    });
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "somebody at the desk" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("Not confirmed. Look whether it arrived.").waitFor();
+    expect(commands(player)).toEqual([]);
+    await page.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
   });
 
   test("offline: where somebody else spoke meanwhile, it asks before it sends", async () => {

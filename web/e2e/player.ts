@@ -50,6 +50,8 @@ export class Player {
   onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
   onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
+  /** True where commands arrive and their replies do not. */
+  mute = false;
   /** True where a proxy in front of the daemon cannot reach it. */
   lost = false;
   /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
@@ -184,6 +186,7 @@ export class Player {
       case "ping":
         return say({ type: "heartbeat", at: new Date().toISOString() });
       case "command":
+        if (this.mute) return;
         say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
         this.onCommand(frame);
     }

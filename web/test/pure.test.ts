@@ -104,6 +104,14 @@ describe("the outbox", () => {
   });
 });
 
+test("a letter that got no reply is sent again within a minute, whatever happened since; after that it is like any other", () => {
+  const letter: Letter = { id: "a", sessionId: "s1", text: "x", at: 0, seq: 5, asks: false, sent: 1_000 };
+  const after = (ms: number, seq: number) => sort([letter], { s1: summary({ seq }) }, new Set(), 1_000 + ms);
+  expect(after(59_999, 9).send).toEqual([letter]);
+  expect(after(60_000, 9).keep).toEqual([{ ...letter, asks: true }]);
+  expect(after(60_000, 5).send).toEqual([letter]);
+});
+
 test("a letter goes out where things were written down and nobody spoke", () => {
   const letter: Letter = { id: "a", sessionId: "s1", text: "x", at: 0, seq: 5, asks: false };
   const sessions = { s1: summary({ seq: 9 }) };
