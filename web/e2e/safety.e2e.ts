@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Question, QuestionKind } from "../src/api/types";
 import { answerable, DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
@@ -216,6 +217,54 @@ describe("text that means no good", () => {
     await page.getByRole("button", { name: "Close" }).click();
     expect(Math.max(...Object.values(held)), JSON.stringify(held)).toBeLessThan(1000);
   }, 120_000);
+
+  const asked = (kind: QuestionKind, text: string, more: Partial<Question> = {}) => ({
+    shown: `h-${kind}`,
+    question: {
+      id: `q-${kind}`,
+      kind,
+      text,
+      options: [
+        { id: "ok", label: "Allow", effect: "allow_once" as const },
+        { id: "all", label: "Always\u202e", effect: "allow_always" as const },
+      ],
+      ...more,
+    },
+  });
+
+  test("a question that is no prose is shown sign by sign: no link hides where it leads, nothing is left out", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const text = "[https://good.example](https://evil.example/\u200b)\n\n[//]: # (and delete all)\n*now*";
+    player.change("s1", { questions: [asked("fetch", text)] });
+    await page.goto(address);
+    const sheet = page.getByRole("dialog", { name: "Fetch this address?" });
+    await sheet.waitFor();
+    expect(await sheet.locator(".question-text").innerText()).toBe(text.replace("\u200b", "⟨U+200B⟩"));
+    expect(await sheet.getByRole("link").count()).toBe(0);
+    await sheet.getByRole("button", { name: "More ways to allow" }).click();
+    await sheet.getByRole("button", { name: "Always⟨U+202E⟩" }).waitFor();
+  });
+
+  test("a plan is laid out, and nothing in it turns what is read", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    player.change("s1", { questions: [asked("plan", "## Steps\n\nfirst \u202eno")] });
+    await page.goto(address);
+    const sheet = page.getByRole("dialog", { name: "Go ahead with this plan?" });
+    await sheet.getByRole("heading", { name: "Steps" }).waitFor();
+    await sheet.getByText("first ⟨U+202E⟩no").waitFor();
+  });
+
+  test("the name of a file in a diff has every sign in it that nobody would see", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const diff = "--- cart\u202ets.exe\n+++ cart\u202ets.exe\n@@ -1 +1 @@\n-a\n+b\n";
+    const meaning = { kind: "mutation" as const, path: "cart.ts", diff, derived: {} };
+    player.change("s1", { questions: [asked("edit", "cart.ts", { meaning })] });
+    await page.goto(address);
+    await page.getByText("cart⟨U+202E⟩ts.exe").waitFor();
+  });
 
   test("an address that names no session shows none, and the app goes on", async () => {
     it = await stage(browser, scene);

@@ -3,12 +3,12 @@
 
 import { ChevronLeft, ChevronRight, CircleAlert } from "lucide";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Choice, OpenQuestion, Outcome, Summary } from "../api/types";
+import type { Choice, OpenQuestion, Outcome, QuestionKind, Summary } from "../api/types";
 import { say, send, state } from "../app";
 import { diffSource } from "../session/card";
 import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
-import { bare, mark } from "../state/risk";
+import { bare, mark, unturned } from "../state/risk";
 import { base, questionOf, titleOf, within } from "../state/words";
 import { Store, useStore } from "../store";
 import { focused } from "../ui/focus";
@@ -165,6 +165,9 @@ function Steps({ place }: { place: Place }) {
   );
 }
 
+/** Questions whose words are prose. Of all others each sign counts: markdown would hide where a link leads, and more. */
+const PROSE: ReadonlySet<QuestionKind> = new Set(["plan", "choice", "sign_in"]);
+
 /** Exactly what will be released. For an edit the diff comes first. */
 function Shown({ open, cwd }: { open: OpenQuestion; cwd: string | undefined }) {
   const { question } = open;
@@ -196,7 +199,13 @@ function Shown({ open, cwd }: { open: OpenQuestion; cwd: string | undefined }) {
   return (
     <div class="question-text">
       {meaning?.kind === "card" && <p class="mono object-line">{bare(meaning.title)}</p>}
-      <Markdown text={question.text} />
+      {PROSE.has(question.kind) ? (
+        <Markdown text={unturned(question.text)} />
+      ) : (
+        <p class="exactly" dir="auto">
+          {bare(question.text)}
+        </p>
+      )}
       {question.tool && <p class="hint">Tool: {bare(question.tool)}</p>}
     </div>
   );
@@ -279,7 +288,7 @@ function Offered({ options, onAnswer, onWords }: Offers) {
     <>
       {allow && (
         <button type="button" class="button primary big" onClick={() => onAnswer(allow)}>
-          {allow.effect === "allow_once" ? "Allow once" : allow.label}
+          Allow once
         </button>
       )}
       {(more || !allow) &&
@@ -290,7 +299,7 @@ function Offered({ options, onAnswer, onWords }: Offers) {
             class="button big"
             onClick={() => (wantsWords(choice) ? onWords(choice) : onAnswer(choice))}
           >
-            {choice.label}
+            {bare(choice.label)}
           </button>
         ))}
       {allow && others.length > 0 && !more && (
