@@ -275,6 +275,56 @@ test("of very many sessions a hundred are drawn, and more when they are asked fo
   await until("all are there", async () => (await rows.count()) === 250);
 });
 
+test("a screen that cannot be shown says why, and the talk goes on", async () => {
+  it = await stage(browser, (player) => {
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+    player.onScreen = (id) => player.fail(id, "the terminal is gone");
+  });
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  await page.getByRole("alert").getByText("the terminal is gone").waitFor();
+  expect(await page.getByText("Waiting for the screen").count()).toBe(0);
+  await page.getByRole("tab", { name: "Talk" }).click();
+  await page.getByText("Two things to know").waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
+describe("more sessions than the daemon lists", () => {
+  const many = (player: Player) => {
+    for (let n = 0; n < 130; n += 1) {
+      const updated_at = new Date(Date.now() - n * 60_000).toISOString();
+      player.add(summary(`s${n}`, { title: `Talk ${n}`, updated_at }), conversation());
+    }
+  };
+
+  test("are asked for at the end of the list", async () => {
+    it = await stage(browser, many);
+    const { page, address } = it;
+    await page.goto(address);
+    await page.getByText("Talk 99", { exact: true }).waitFor();
+    expect(await page.getByText("Talk 100", { exact: true }).count()).toBe(0);
+    await page.getByRole("button", { name: "Older sessions" }).click();
+    await page.getByText("Talk 129", { exact: true }).waitFor();
+    expect(await page.locator("a.row").count()).toBe(130);
+    expect(await page.getByRole("button", { name: "Older sessions" }).count()).toBe(0);
+  });
+
+  test("one of them that is open stays where it is when the list is asked for anew", async () => {
+    it = await stage(browser, many, DESK);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s120`);
+    await page.getByRole("heading", { name: "Talk 120" }).waitFor();
+    const watched = () => player.heard.filter(({ type }) => type === "watch").length;
+    const before = watched();
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await until("the list was asked for", () => watched() > before);
+    player.change("s1", { title: "Told after the list" });
+    await page.getByText("Told after the list").waitFor();
+    expect(await page.getByRole("heading", { name: "Talk 120" }).count()).toBe(1);
+  });
+});
+
 test("talk and terminal are chosen by arrow keys", async () => {
   const terminal = (player: Player) =>
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());

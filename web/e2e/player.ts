@@ -42,6 +42,8 @@ export type Played = {
 export type Heard = ClientFrame & { at: number };
 
 const PAGE = 60;
+/** As the daemon lists them. */
+const LISTED = 100;
 
 export class Player {
   readonly sessions = new Map<string, Played>();
@@ -136,6 +138,11 @@ export class Player {
     return played;
   }
 
+  #listed(): Summary[] {
+    const all = [...this.sessions.values()].map(({ summary }) => summary);
+    return all.sort((a, b) => b.updated_at.localeCompare(a.updated_at));
+  }
+
   #tell(frame: ServerFrame): void {
     for (const ws of this.#sockets.keys()) ws.send(JSON.stringify(frame));
   }
@@ -143,6 +150,11 @@ export class Player {
   /** Something is different about teams. */
   news(): void {
     this.#tell({ type: "team" });
+  }
+
+  /** Why a session, or its screen, is not followed. */
+  fail(id: string, message: string): void {
+    this.#tell({ type: "error", id, error: { code: "no_terminal", message } });
   }
 
   /** The agent's own screen, to those who watch it. */
@@ -177,7 +189,7 @@ export class Player {
         else this.#sockets.get(ws)?.delete(`screen ${frame.session_id}`);
         return this.onScreen(frame.session_id);
       case "watch":
-        return say({ type: "sessions", sessions: [...this.sessions.values()].map(({ summary }) => summary) });
+        return say({ type: "sessions", sessions: this.#listed().slice(0, LISTED) });
       case "subscribe":
         return this.#subscribe(ws, frame, say);
       case "unsubscribe":
@@ -301,6 +313,10 @@ export class Player {
       const page = older.slice(-Number(url.searchParams.get("limit") ?? 50));
       const rest = older.length > page.length ? { before: page[0]?.position } : {};
       return { messages: page, epoch: summary.epoch, ...rest };
+    }
+    if (path === "/sessions") {
+      const offset = Number(url.searchParams.get("offset"));
+      return { sessions: this.#listed().slice(offset, offset + LISTED) };
     }
     const one = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
     if (one) return this.#played(one).summary;

@@ -26,6 +26,7 @@ import type {
   PushKey,
   Scope,
   Search,
+  Sessions,
   Shared,
   ShareLink,
   SlashCommands,
@@ -90,6 +91,8 @@ export const api = {
   pair: (code: string, name: string) => ask<Me>("POST", "/pair", { code, ...(name === "" ? {} : { name }) }),
   capabilities: () => ask<Capabilities>("GET", "/capabilities"),
   begin: (begin: Begin) => ask<Summary>("POST", "/sessions", begin),
+  /** The sessions after so many of the newest. */
+  sessions: (offset: number) => ask<Sessions>("GET", `/sessions?offset=${offset}`),
   messages: (id: string, before: number, limit = 100) =>
     ask<Messages>("GET", `/sessions/${enc(id)}/messages?before=${before}&limit=${limit}`),
   command: (id: string, commandId: string, command: Command) =>

@@ -27,16 +27,22 @@ import type { View } from "./xterm";
 
 export function ScreenView({ session }: { session: Summary }) {
   const screen = useStore(state, (now) => now.screens[session.id]);
+  const trouble = useStore(state, (now) => now.troubles[session.id]);
   const may = useStore(state, (now) => now.hello?.scopes.includes("admin") ?? false);
   // One for the terminal and for the row of keys: what both press keeps its order.
   const typist = useMemo(() => new Typist(session.id), [session.id]);
   useEffect(() => connection.watchScreen(session.id), [session.id]);
   return (
     <div class="screen">
+      {trouble && (
+        <p class="notice error" role="alert">
+          {trouble.message} {trouble.hint}
+        </p>
+      )}
       {screen ? (
         <TerminalView sessionId={session.id} screen={screen} typist={may ? typist : undefined} />
       ) : (
-        <p class="hint pad">Waiting for the screen</p>
+        !trouble && <p class="hint pad">Waiting for the screen</p>
       )}
       <Waiting session={session} />
       {/* Whoever presses keys can answer, change the mode and run commands. */}

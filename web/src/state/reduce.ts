@@ -12,7 +12,7 @@ import type {
 } from "../api/types";
 import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
-import { EMPTY_SESSION } from "./model";
+import { EMPTY_SESSION, LISTED } from "./model";
 import { draw } from "./screen";
 import type { Team } from "./team";
 
@@ -20,6 +20,7 @@ export type Action =
   | { type: "frame"; frame: ServerFrame; at: number }
   /** `before`: the place that was asked for. */
   | { type: "page"; sessionId: string; before: number; page: Messages }
+  | { type: "older_sessions"; sessions: readonly Summary[] }
   | { type: "sent"; id: string; sent: Sent }
   | { type: "forget"; id: string }
   | { type: "failed"; id: string; problem: Problem }
@@ -60,6 +61,8 @@ export function reduce(state: State, action: Action): State {
       return onFrame(state, action.frame, action.at);
     case "page":
       return change(state, action.sessionId, (opened) => onPage(opened, action.before, action.page));
+    case "older_sessions":
+      return action.sessions.reduce(newer, state);
     case "sent":
       return { ...state, sent: bounded({ ...state.sent, [action.id]: action.sent }, MOST_SENT) };
     case "forget":
@@ -87,9 +90,11 @@ export function reduce(state: State, action: Action): State {
         sessions: {},
         opened: {},
         sent: {},
+        troubles: {},
         screens: {},
         team: undefined,
         inStepAt: undefined,
+        listed: false,
       };
   }
 }
@@ -101,20 +106,22 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
     case "sessions":
       return {
         ...state,
-        sessions: Object.fromEntries(frame.sessions.map((session) => [session.id, session])),
+        sessions: { ...beyond(state, frame.sessions), ...byId(frame.sessions) },
         inStepAt: at,
+        listed: true,
       };
     case "session":
       return { ...newer(state, frame.session), inStepAt: at };
     case "resumed":
-      return change(state, frame.session_id, (opened) =>
+      return change(followed(state, frame.session_id), frame.session_id, (opened) =>
         frame.after === opened.seq && frame.epoch === opened.epoch
           ? { ...opened, stored: false, torn: false, caughtUp: true }
           : { ...opened, torn: true },
       );
     case "snapshot": {
       const opened = { ...without(state.opened, frame.session_id), [frame.session_id]: fromSnapshot(frame) };
-      return newer({ ...state, opened: bounded(opened, MOST_OPENED) }, frame.session);
+      const now = { ...followed(state, frame.session_id), opened: bounded(opened, MOST_OPENED) };
+      return newer(now, frame.session);
     }
     case "events":
       return change(state, frame.session_id, (opened) => onEvents(opened, frame.events, frame.caught_up));
@@ -124,15 +131,11 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
         ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, reply: frame.reply } } }
         : state;
     }
-    case "error": {
-      const sent = frame.id === undefined ? undefined : state.sent[frame.id];
-      return sent && frame.id !== undefined
-        ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, problem: frame.error } } }
-        : state;
-    }
+    case "error":
+      return frame.id === undefined ? state : onError(state, frame.id, frame.error);
     case "screen":
       return {
-        ...state,
+        ...followed(state, frame.session_id),
         screens: { ...state.screens, [frame.session_id]: draw(state.screens[frame.session_id], frame) },
       };
     case "team":
@@ -143,6 +146,28 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
       // A kind that a newer daemon knows.
       return state;
   }
+}
+
+/** What a command came to, or why a session is not followed. */
+function onError(state: State, id: string, problem: Problem): State {
+  const sent = Object.hasOwn(state.sent, id) ? state.sent[id] : undefined;
+  if (sent) return { ...state, sent: { ...state.sent, [id]: { ...sent, problem } } };
+  return { ...state, troubles: bounded({ ...state.troubles, [id]: problem }, MOST_OPENED) };
+}
+
+function followed(state: State, id: string): State {
+  return Object.hasOwn(state.troubles, id) ? { ...state, troubles: without(state.troubles, id) } : state;
+}
+
+function byId(sessions: readonly Summary[]): Readonly<Record<string, Summary>> {
+  return Object.fromEntries(sessions.map((session) => [session.id, session]));
+}
+
+/** A full list says nothing of sessions that are older than all in it. What the phone kept is not believed beside it. */
+function beyond({ sessions, listed }: State, list: readonly Summary[]): Readonly<Record<string, Summary>> {
+  const oldest = listed && list.length >= LISTED ? list.at(-1)?.updated_at : undefined;
+  if (oldest === undefined) return {};
+  return byId(Object.values(sessions).filter(({ updated_at }) => updated_at < oldest));
 }
 
 /** An older summary never replaces a newer one. */
