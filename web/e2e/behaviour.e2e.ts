@@ -719,6 +719,21 @@ describe("away", () => {
     await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
   });
 
+  test("what was written offline stands behind what waits in the queue", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    player.change("s1", { status: "working", queue: [{ id: "k1", text: "before", by: "Ada's phone" }] });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("region", { name: "Queue" }).waitFor();
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("after");
+    await page.getByRole("button", { name: "Queue", exact: true }).click();
+    await page.getByRole("region", { name: "Outbox" }).waitFor();
+    expect(await page.locator("section.queue .letter").allInnerTexts()).toEqual(["before", "after"]);
+  });
+
   test("offline: where somebody else spoke meanwhile, it asks before it sends", async () => {
     it = await stage(browser, quiet);
     const { page, player, address, context } = it;
@@ -810,9 +825,10 @@ describe("away", () => {
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
   });
 
-  test("behind a proxy that has lost the daemon the app opens all the same", async () => {
+  /** The app, with all that it needs to open without a connection. */
+  async function installed(): Promise<Stage> {
     it = await stage(browser, quiet);
-    const { page, player, address } = it;
+    const { page, address } = it;
     await page.goto(`${address}/#/s/s1`);
     await page.getByText("General greetings").waitFor();
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
@@ -820,6 +836,27 @@ describe("away", () => {
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     await page.getByText("General greetings").waitFor();
     await until("the phone kept it", () => keeps(page, "General greetings"));
+    return it;
+  }
+
+  test.each([
+    ["a proxy's page", "/", "<!doctype html><title>Who are you?</title>"],
+    ["a page whose files do not come", "/", '<!doctype html><a href="/assets/next.js">next</a>'],
+    ["a file that somebody looks at", "/icon.svg", undefined],
+  ])("the app that opens without a connection is not replaced by %s", async (_what, path, other) => {
+    const { page, player, address, context } = await installed();
+    player.page = other;
+    // With the second one, the first has been dealt with.
+    for (let time = 0; time < 2; time += 1) await page.goto(address + path);
+    await page.goto("about:blank");
+    await context.setOffline(true);
+    player.cut();
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+  });
+
+  test("behind a proxy that has lost the daemon the app opens all the same", async () => {
+    const { page, player } = await installed();
     player.lost = true;
     player.cut();
     await page.reload();

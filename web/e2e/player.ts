@@ -52,6 +52,8 @@ export class Player {
   onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
   onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
+  /** What stands at the app's address in place of the app. */
+  page: string | undefined;
   /** True where commands arrive and their replies do not. */
   mute = false;
   /** True where a proxy in front of the daemon cannot reach it. */
@@ -256,6 +258,11 @@ export class Player {
         if (request.method !== "GET") this.posted.push({ path: url.pathname, body: JSON.parse(body) });
         this.#api(url, response);
       });
+      return;
+    }
+    if (this.page !== undefined && url.pathname === "/") {
+      response.setHeader("content-type", "text/html; charset=utf-8");
+      response.end(this.page);
       return;
     }
     const path = url.pathname === "/" ? "/index.html" : url.pathname;

@@ -49,8 +49,8 @@ export function Transcript({ id, opened, session, place }: Props) {
           </div>
         ))}
         <div key="end">
-          <Outbox sessionId={id} />
           <Waiting session={session} />
+          <Outbox sessionId={id} />
         </div>
       </List>
       {!following && (
