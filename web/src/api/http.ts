@@ -35,6 +35,8 @@ import type {
 } from "./types";
 
 const API = "/api/v1";
+/** What is only read is here by then, or the network has lost it: whoever waits for it can ask again. */
+const READ_WITHIN = 60_000;
 
 /** What a request failed with, in the daemon's own shape. */
 export class Failed extends Error {
@@ -59,7 +61,7 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
     cache: "no-store",
     redirect: "error",
     ...(method === "GET"
-      ? {}
+      ? { signal: AbortSignal.timeout(READ_WITHIN) }
       : { headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) }),
   });
   const text = await answer.text();
