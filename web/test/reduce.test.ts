@@ -375,6 +375,28 @@ describe("history", () => {
 });
 
 describe("commands", () => {
+  test("words that were refused, and what waits for its reply, outlast a thousand keys", () => {
+    const one = (state: State, id: string, text?: string) =>
+      reduce(state, { type: "sent", id, sent: { sessionId: "s1", at: 0, ...(text ? { text } : {}) } });
+    const replied = (state: State, id: string, done: boolean) =>
+      play(
+        [
+          {
+            type: "result",
+            id,
+            reply: done ? { done: { done: "sent" } } : { refused: { code: "no", message: "not now" } },
+          },
+        ],
+        state,
+      );
+    let state = replied(one(EMPTY, "refused", "my words"), "refused", false);
+    state = one(state, "waits", "on its way");
+    for (let n = 0; n < 1000; n += 1) state = replied(one(state, `k${n}`), `k${n}`, n % 2 === 0);
+    expect(state.sent.refused?.text).toBe("my words");
+    expect(state.sent.waits?.text).toBe("on its way");
+    expect(Object.keys(state.sent).length).toBeLessThan(110);
+  });
+
   test("a command is done when the daemon has said so, and says why it was refused", () => {
     const sent = reduce(EMPTY, { type: "sent", id: "c1", sent: { sessionId: "s1", at: 1, text: "hi" } });
     expect(sent.sent.c1).not.toHaveProperty("reply");

@@ -35,7 +35,7 @@ export const LONGEST_WINDOW = 1500;
 const KEPT = 1000;
 /** So many sessions stay opened: those that were asked for last. One that has left is asked for anew. */
 export const MOST_OPENED = 20;
-/** So many notes, tool facts and settled commands are kept. */
+/** So many notes, tool facts and commands that are over are kept. */
 const MOST_NOTES = 1000;
 const MOST_FACTS = 1000;
 const MOST_SENT = 100;
@@ -64,7 +64,7 @@ export function reduce(state: State, action: Action): State {
     case "older_sessions":
       return action.sessions.reduce(newer, state);
     case "sent":
-      return { ...state, sent: bounded({ ...state.sent, [action.id]: action.sent }, MOST_SENT) };
+      return { ...state, sent: { ...settled(state.sent), [action.id]: action.sent } };
     case "forget":
       return { ...state, sent: without(state.sent, action.id) };
     case "failed": {
@@ -394,6 +394,18 @@ function change(state: State, id: string, by: (opened: Opened) => Opened): State
 function without<T>(record: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> {
   const { [key]: _gone, ...rest } = record;
   return rest;
+}
+
+/** Without the oldest of what is over, where there is too much of it. What waits, and words that did not arrive, stay. */
+function settled(sent: State["sent"]): State["sent"] {
+  const over = Object.keys(sent).filter((id) => sent[id] && isOver(sent[id]));
+  const gone = new Set(over.slice(0, Math.max(0, over.length - MOST_SENT)));
+  return gone.size === 0 ? sent : Object.fromEntries(Object.entries(sent).filter(([id]) => !gone.has(id)));
+}
+
+function isOver({ reply, problem, text }: Sent): boolean {
+  const done = reply !== undefined && "done" in reply && problem === undefined;
+  return done || (text === undefined && (reply !== undefined || problem !== undefined));
 }
 
 /** The newest `most` entries, by the order in which they came. */
