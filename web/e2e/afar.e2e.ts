@@ -241,6 +241,17 @@ describe("a shared session", () => {
     expect([...asked]).toEqual(["/api/v1/shared"]);
   });
 
+  test("whoever leaves it for the app, and is let in there, has the app", async () => {
+    it = await stage(browser, scene);
+    const { page, address } = it;
+    await page.goto(`${address}/#/shared/tok-en_1`);
+    await page.getByText("Two things to know").waitFor();
+    await page.evaluate(() => {
+      location.hash = "#/";
+    });
+    await page.getByText("Why is the nightly build slow?").first().waitFor();
+  });
+
   test("a link that is over says so", async () => {
     it = await stage(browser, scene);
     const { page, address } = it;

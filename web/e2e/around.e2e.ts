@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClientFrame, Picture } from "../src/api/types";
 import { DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
-import { conversation, scene, summary } from "./scene";
+import { conversation, scene, screen, summary } from "./scene";
 import { type Stage, stage, until } from "./stage";
 
 let browser: Browser;
@@ -273,6 +273,51 @@ test("of very many sessions a hundred are drawn, and more when they are asked fo
   await page.getByRole("button", { name: "Show 100 more" }).click();
   await page.getByRole("button", { name: "Show 50 more" }).click();
   await until("all are there", async () => (await rows.count()) === 250);
+});
+
+test("keys that were typed after one that was refused are not pressed", async () => {
+  it = await stage(browser, (player) => {
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+    player.onScreen = () => player.show(screen({ session_id: "s1" }));
+    // The reply takes its time, in which more is typed.
+    player.mute = true;
+  });
+  const { page, player, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  for (const key of ["Esc", "Up", "Enter"])
+    await page.getByRole("button", { name: key, exact: true }).click();
+  await until("the first was sent", () => commands(player).length === 1);
+  player.refuseLast("not while it asks");
+  await page.getByRole("alert").getByText("not while it asks").waitFor();
+  player.mute = false;
+  await page.getByRole("button", { name: "Tab", exact: true }).click();
+  await until("the next one was sent", () => commands(player).length > 1);
+  expect(commands(player)).toEqual([
+    { type: "keys", keys: ["Escape"] },
+    { type: "keys", keys: ["Tab"] },
+  ]);
+});
+
+test("a finger that scrolls the suggestions takes none of them, and one that taps does", async () => {
+  it = await stage(browser, quiet, { ...PHONE, viewport: { width: 390, height: 360 } });
+  const { page, context, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  const field = page.getByRole("textbox", { name: "Prompt" });
+  await field.fill("/");
+  const option = page.getByRole("option", { name: /^\/clear/ });
+  const box = await option.boundingBox();
+  if (!box) throw new Error("it is not drawn");
+  const cdp = await context.newCDPSession(page);
+  const [x, y] = [box.x + 40, box.y + box.height / 2];
+  await cdp.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+  for (const by of [10, 20, 30, 40])
+    await cdp.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x, y: y - by }] });
+  await cdp.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  expect(await field.inputValue()).toBe("/");
+  await option.tap();
+  await until("it was taken", async () => (await field.inputValue()) === "/clear ");
+  expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
 });
 
 test("a screen that cannot be shown says why, and the talk goes on", async () => {

@@ -428,6 +428,18 @@ describe("questions", () => {
   });
 });
 
+test("what somebody has answered waits for the agent: it comes up over nothing, and no bar says that it waits", async () => {
+  it = await stage(browser, scene);
+  const { page, player, address } = it;
+  const questions = player.sessions.get("s1")?.summary.questions ?? [];
+  const sent = { outcome: "chosen" as const, choice: "ok", by: "Ada's desk" };
+  player.change("s1", { questions: questions.map((question) => ({ ...question, sent })) });
+  await page.goto(address);
+  await page.getByText("Why is the nightly build slow?").first().waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  expect(await page.locator(".need-bar").count()).toBe(0);
+});
+
 test("what a newer daemon says in words of its own breaks nothing", async () => {
   const strange = (word: string) => word as never;
   it = await stage(browser, (player) => {
@@ -717,6 +729,59 @@ describe("away", () => {
     expect(commands(player)).toEqual([]);
     await page.getByRole("button", { name: "Discard" }).click();
     await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
+  });
+
+  test("another window of the app shows what waits, and what was thrown away in one is gone in both", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    const second = await context.newPage();
+    for (const one of [page, second]) {
+      await one.goto(`${address}/#/s/s1`);
+      await one.getByText("General greetings").waitFor();
+    }
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("in two places");
+    await page.getByRole("button", { name: "Send" }).click();
+    await second.getByRole("region", { name: "Outbox" }).getByText("in two places").waitFor();
+    await second.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
+  });
+
+  test("a phone whose own store never answers opens all the same", async () => {
+    it = await stage(browser, quiet);
+    const { page, address } = it;
+    await page.addInitScript(() => {
+      IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest;
+    });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+  });
+
+  test("without a connection nobody is asked for older messages, and nothing is said of it", async () => {
+    it = await stage(browser, (player) => long(player, 300));
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 299").waitFor();
+    player.lost = true;
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const rows = page.locator(".rows");
+    const top = () => rows.evaluate((element) => element.scrollTop);
+    await rows.hover();
+    await until("it is at its top", async () => {
+      await page.mouse.wheel(0, -2000);
+      return (await top()) <= 0;
+    });
+    await page.getByText("Older messages").waitFor();
+    expect(asked.filter((path) => path.endsWith("/messages"))).toEqual([]);
+    expect(await page.locator(".toast").count()).toBe(0);
+    player.lost = false;
+    await page.getByRole("button", { name: "Retry" }).first().click();
+    await until("it is asked again", () => asked.some((path) => path.endsWith("/messages")));
   });
 
   test("what was written offline stands behind what waits in the queue", async () => {

@@ -48,8 +48,6 @@ const LISTED = 100;
 export class Player {
   readonly sessions = new Map<string, Played>();
   readonly heard: Heard[] = [];
-  /** Answers to commands; the default is that all is done. */
-  onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
   onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
   /** What stands at the app's address in place of the app. */
@@ -154,6 +152,13 @@ export class Player {
     this.#tell({ type: "team" });
   }
 
+  /** Turns down the last command. */
+  refuseLast(message: string): void {
+    const last = this.heard.findLast(({ type }) => type === "command");
+    if (last?.type !== "command") throw new Error("no command was heard");
+    this.#tell({ type: "result", id: last.id, reply: { refused: { code: "refused", message } } });
+  }
+
   /** Why a session, or its screen, is not followed. */
   fail(id: string, message: string): void {
     this.#tell({ type: "error", id, error: { code: "no_terminal", message } });
@@ -201,8 +206,7 @@ export class Player {
         return say({ type: "heartbeat", at: new Date().toISOString() });
       case "command":
         if (this.mute) return;
-        say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
-        this.onCommand(frame);
+        return say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
     }
   }
 

@@ -179,11 +179,11 @@ async function quietSince(letters: readonly Letter[]): Promise<ReadonlySet<strin
   return quiet;
 }
 
-/** One more page of older messages. One at a time for each session. */
+/** One more page of older messages. One at a time for each session, and none where nobody is there to be asked. */
 const paging = new Set<string>();
 export async function older(sessionId: string, limit?: number): Promise<void> {
   const before = state.value.opened[sessionId]?.before;
-  if (before === undefined || paging.has(sessionId)) return;
+  if (before === undefined || paging.has(sessionId) || !connection.connected) return;
   paging.add(sessionId);
   try {
     dispatch({ type: "page", sessionId, before, page: await api.messages(sessionId, before, limit) });
@@ -226,6 +226,10 @@ export async function start(): Promise<void> {
     // The animation frame that was asked for while the page was seen may not come for hours.
     flush();
     connection.look(document.visibilityState === "visible");
+  });
+  // Another window of the app has written, or sent, or thrown away what waits.
+  window.addEventListener("storage", ({ key }) => {
+    if (key === OUTBOX) outbox.set(read<readonly Letter[]>(OUTBOX, []));
   });
   window.addEventListener("online", () => connection.tell({ type: "online" }));
   window.addEventListener("offline", () => connection.tell({ type: "lost_network" }));

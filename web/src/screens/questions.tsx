@@ -42,7 +42,7 @@ function useAsked(here: string | undefined): readonly Asked[] {
 export function Questions({ here }: { here: string | undefined }) {
   const asked = useAsked(here);
   const [later, setLater] = useState<ReadonlySet<string>>(new Set());
-  const fresh = asked.filter(({ key }) => !later.has(key));
+  const fresh = asked.filter(({ key, open }) => !later.has(key) && !open.sent);
   const open = useStore(opened, (now) => now);
   useEffect(() => {
     if (fresh.length > 0 && !typing()) opened.set(true);
@@ -85,7 +85,8 @@ function useRead(asked: readonly Asked[], open: boolean): { index: number; go: (
 
 /** What waits, for those who put it off. */
 export function NeedBar({ here }: { here?: string | undefined }) {
-  const asked = useAsked(here);
+  // What somebody has answered waits for the agent, and for nobody here.
+  const asked = useAsked(here).filter(({ open }) => !open.sent);
   const open = useStore(opened, (now) => now);
   const [first] = asked;
   if (!first || open) return null;
