@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import type { Me, Problem, Scope } from "../api/types";
 import { connection } from "../app";
+import { renewCalls } from "../push";
 import { go } from "../route";
 import { Badge, Icon } from "../ui/icon";
 import { Uncalled } from "./notifications";
@@ -21,6 +22,8 @@ export function PairScreen({ code: given }: { code: string }) {
     setProblem(undefined);
     try {
       setMe(await api.pair(code.trim(), name.trim()));
+      // The calls were for the device that it was before. Where it is not called any more, the settings say so.
+      void renewCalls().catch(() => undefined);
     } catch (error) {
       setProblem(problemOf(error));
     } finally {
@@ -119,9 +122,10 @@ function LetIn({ me }: { me: Me }) {
   );
 }
 
+/** What is open was opened as the device that it was before, if as any. */
 function enter(): void {
   go({ at: "inbox" }, true);
-  connection.tell({ type: "retry" });
+  connection.tell({ type: "anew" });
 }
 
 /** A first guess, which the person may change. */
