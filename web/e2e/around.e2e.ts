@@ -320,6 +320,23 @@ test("a finger that scrolls the suggestions takes none of them, and one that tap
   expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
 });
 
+test("a theme that was chosen is that of what the system draws around the page too", async () => {
+  it = await stage(browser, quiet, { ...PHONE, colorScheme: "light" });
+  const { page, address } = it;
+  await page.goto(`${address}/#/settings`);
+  const around = () =>
+    page.evaluate(() => {
+      const metas = [...document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]')];
+      return metas.map(({ content }) => content);
+    });
+  expect(await around()).toEqual(["#fbfbfc", "#101216"]);
+  await page.getByText("Dark", { exact: true }).click();
+  expect(await around()).toEqual(["#101216", "#101216"]);
+  await page.reload();
+  await page.getByText("Dark", { exact: true }).waitFor();
+  expect(await around()).toEqual(["#101216", "#101216"]);
+});
+
 test("a screen that cannot be shown says why, and the talk goes on", async () => {
   it = await stage(browser, (player) => {
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
