@@ -514,4 +514,77 @@ describe("for everybody", () => {
       expect(wide, path).toBeLessThanOrEqual(320);
     }
   });
+
+  test("at the largest letters on the narrowest phone every button is whole, and no words are over others", async () => {
+    it = await stage(browser, scene, { ...PHONE, viewport: { width: 320, height: 640 } });
+    const { page, address } = it;
+    await page.addInitScript(() => localStorage.setItem("pollux.settings", '{"text":"huge"}'));
+    const outside = () =>
+      page.locator("button:visible, a.round:visible").evaluateAll((all) =>
+        all.flatMap((one) => {
+          const { left, right } = one.getBoundingClientRect();
+          return left < 0 || right > 320 ? [one.getAttribute("aria-label") ?? one.textContent] : [];
+        }),
+      );
+    await page.goto(address);
+    await answerable(page).waitFor();
+    await shot(page, "narrow-huge-question");
+    expect(await outside()).toEqual([]);
+    await page.getByRole("button", { name: "Close" }).click();
+    await shot(page, "narrow-huge-inbox");
+    const gap = await page.locator(".inbox > .bar").evaluate((bar) => {
+      const words = document.createRange();
+      words.selectNodeContents(bar.querySelector("h1") ?? bar);
+      const next = bar.querySelector(".instep") ?? bar;
+      return next.getBoundingClientRect().left - words.getBoundingClientRect().right;
+    });
+    expect(gap).toBeGreaterThanOrEqual(0);
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("One more thing");
+    await page.getByRole("button", { name: "Stop and send" }).waitFor();
+    await shot(page, "narrow-huge-composer");
+    expect(await outside()).toEqual([]);
+  });
+
+  test("on a phone that lies on its side, whoever allows something has come past all of it", async () => {
+    it = await stage(browser, scene, { ...PHONE, viewport: { width: 667, height: 320 } });
+    const { page, address } = it;
+    await page.goto(address);
+    await answerable(page).waitFor();
+    await shot(page, "side-question");
+    const place = await page.getByRole("dialog").evaluate((dialog) => {
+      const command = dialog.querySelector(".will-run");
+      const allow = dialog.querySelector(".answers .primary");
+      if (!command || !allow) throw new Error("not there");
+      const { top, bottom, height } = command.getBoundingClientRect();
+      return { top, bottom, height, inside: command.scrollHeight, allow: allow.getBoundingClientRect().top };
+    });
+    expect(place.top).toBeLessThan(320);
+    expect(place.height).toBeGreaterThanOrEqual(place.inside);
+    expect(place.allow).toBeGreaterThanOrEqual(place.bottom);
+    await answerable(page).tap();
+    await page.getByText("Sent. Waiting for the agent.").waitFor();
+  });
+
+  test("a list that is longer than the screen is scrolled, and none of it is cut", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const [job] = player.jobs;
+    if (!job) throw new Error("the scene has no job");
+    player.jobs = Array.from({ length: 40 }, (_, n) => ({
+      ...job,
+      id: `j${n}`,
+      prompt: `Piece of work ${n}`,
+    }));
+    await page.goto(`${address}/#/team/jobs`);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Piece of work 39").waitFor({ state: "attached" });
+    const list = await page
+      .locator("ul.jobs")
+      .evaluate((ul) => ({ is: ul.clientHeight, whole: ul.scrollHeight }));
+    expect(list.is).toBe(list.whole);
+    await page.getByText("Piece of work 0", { exact: true }).scrollIntoViewIfNeeded();
+    await page.getByText("Piece of work 0", { exact: true }).click();
+    await page.getByRole("dialog").waitFor();
+  });
 });
