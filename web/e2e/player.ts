@@ -138,9 +138,9 @@ export class Player {
     return played;
   }
 
+  /** All, in the order in which they were put on: the newest first where it matters. */
   #listed(): Summary[] {
-    const all = [...this.sessions.values()].map(({ summary }) => summary);
-    return all.sort((a, b) => b.updated_at.localeCompare(a.updated_at));
+    return [...this.sessions.values()].map(({ summary }) => summary);
   }
 
   #tell(frame: ServerFrame): void {
