@@ -270,6 +270,14 @@ test("of very many sessions a hundred are drawn, and more when they are asked fo
   const rows = page.locator(".group .row");
   await rows.first().getByText("Session number 0").waitFor();
   expect(await rows.count()).toBe(100);
+  for (const all of [200, 250]) {
+    await page.getByRole("button", { name: "Older sessions" }).click();
+    await until("they are there", async () => (await rows.count()) === all);
+  }
+  // Whoever comes back from a search begins with a hundred.
+  await page.getByRole("searchbox").fill("nothing like it");
+  await page.getByText("In what was said").waitFor();
+  await page.getByRole("searchbox").fill("");
   await page.getByRole("button", { name: "Show 100 more" }).click();
   await page.getByRole("button", { name: "Show 50 more" }).click();
   await until("all are there", async () => (await rows.count()) === 250);
@@ -318,6 +326,23 @@ test("a finger that scrolls the suggestions takes none of them, and one that tap
   await option.tap();
   await until("it was taken", async () => (await field.inputValue()) === "/clear ");
   expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+});
+
+test("words that were refused can be had back whole", async () => {
+  it = await stage(browser, quiet, { ...PHONE, permissions: ["clipboard-read", "clipboard-write"] });
+  const { page, player, address } = it;
+  player.mute = true;
+  await page.goto(`${address}/#/s/s1`);
+  const words = Array.from({ length: 30 }, (_, n) => `line ${n} of what was meant`).join("\n");
+  await page.getByRole("textbox", { name: "Prompt" }).fill(words);
+  await page.getByRole("button", { name: "Send" }).click();
+  await until("it was sent", () => commands(player).length === 1);
+  player.refuseLast("not now");
+  await page.getByRole("alert").getByText("not now").waitFor();
+  await page.getByRole("button", { name: "Copy what you wrote" }).click();
+  await until("it is copied", async () => {
+    return (await page.evaluate(() => navigator.clipboard.readText())) === words;
+  });
 });
 
 test("a theme that was chosen is that of what the system draws around the page too", async () => {

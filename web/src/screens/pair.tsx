@@ -8,6 +8,7 @@ import { connection } from "../app";
 import { renewCalls } from "../push";
 import { go } from "../route";
 import { Badge, Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { Uncalled } from "./notifications";
 
 export function PairScreen({ code: given }: { code: string }) {
@@ -70,11 +71,7 @@ export function PairScreen({ code: given }: { code: string }) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
-        {problem && (
-          <p class="notice error" role="alert">
-            {problem.message} {problem.hint}
-          </p>
-        )}
+        {problem && <ProblemNotice problem={problem} />}
         <button type="submit" class="button primary big" disabled={busy || code.trim() === ""}>
           {busy ? "Knocking" : "Pair this device"}
         </button>

@@ -14,6 +14,7 @@ import { Store, useStore } from "../store";
 import { focused } from "../ui/focus";
 import { Badge, Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
+import { ProblemNotice } from "../ui/problem";
 import { Sheet } from "../ui/sheet";
 
 /** A question that has just come up takes no taps: the finger was on its way to something else. */
@@ -242,11 +243,7 @@ function Answers({ asked }: { asked: Asked }) {
   if (open.sent) return <Status outcome={open.sent} options={question.options} />;
   if (sent && !refused) return <p class="sent-line">Sent. Waiting for the agent.</p>;
   if (!may) return <p class="sent-line">This device may look, and may not answer.</p>;
-  const problem = refused && (
-    <p class="notice error" role="alert">
-      {refused.message} {refused.hint}
-    </p>
-  );
+  const problem = refused && <ProblemNotice problem={refused} />;
   const only = question.options.length === 1 ? question.options.find(wantsWords) : undefined;
   const to = written?.to ?? only;
   if (to) {

@@ -13,6 +13,7 @@ import { moment, placeOf, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { copied } from "../ui/copy";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
 import { NeedBar } from "./questions";
@@ -73,15 +74,11 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
 /** What is here, if anything, is not in step, and why. */
 function Unfollowed({ id, trouble }: { id: string; trouble: Problem }) {
   return (
-    <div class="notice error" role="alert">
-      <div>
-        <p>{trouble.message}</p>
-        {trouble.hint && <p class="hint">{trouble.hint}</p>}
-      </div>
+    <ProblemNotice problem={trouble}>
       <button type="button" class="plain small" onClick={() => connection.refresh(id)}>
         Try again
       </button>
-    </div>
+    </ProblemNotice>
   );
 }
 

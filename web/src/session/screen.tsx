@@ -19,6 +19,7 @@ import { connection, state } from "../app";
 import { presses, type Screen, textOf } from "../state/screen";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { useFit } from "./fit";
 import { useLetters } from "./letters";
 import { Typist } from "./typist";
@@ -34,11 +35,7 @@ export function ScreenView({ session }: { session: Summary }) {
   useEffect(() => connection.watchScreen(session.id), [session.id]);
   return (
     <div class="screen">
-      {trouble && (
-        <p class="notice error" role="alert">
-          {trouble.message} {trouble.hint}
-        </p>
-      )}
+      {trouble && <ProblemNotice problem={trouble} />}
       {screen ? (
         <TerminalView sessionId={session.id} screen={screen} typist={may ? typist : undefined} />
       ) : (

@@ -11,6 +11,7 @@ import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { focused } from "../ui/focus";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 
 export function Waiting({ session }: { session: Summary }) {
   const sent = useStore(state, (now) => now.sent);
@@ -54,21 +55,13 @@ function troubleOf(sent: Sent): { message: string; hint?: string } | undefined {
 
 function Refused({ id, sent }: { id: string; sent: Sent }) {
   const trouble = troubleOf(sent);
+  if (!trouble) return null;
   return (
-    <div class="notice error" role="alert">
-      <div>
-        <p>{trouble?.message}</p>
-        {trouble?.hint && <p class="hint">{trouble.hint}</p>}
-        {sent.text && (
-          <p class="letter" dir="auto">
-            {sent.text}
-          </p>
-        )}
-      </div>
+    <ProblemNotice problem={trouble} words={sent.text}>
       <button type="button" class="plain small" onClick={() => dispatch({ type: "forget", id })}>
         Dismiss
       </button>
-    </div>
+    </ProblemNotice>
   );
 }
 
