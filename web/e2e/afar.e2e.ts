@@ -138,10 +138,8 @@ describe("a device that is called", () => {
     await until("it is gone", async () => (await notifications(here.page)).length === 0, 20_000);
   });
 
-  test("settings: turned on with a test, and the daemon is told whether somebody looks", async () => {
-    it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
-    const { page, player, address } = it;
-    // The browser's own service is not to be reached from a test.
+  /** The browser's own service is not to be reached from a test. */
+  async function carried(page: Page): Promise<void> {
     await page.addInitScript(() => {
       let made: unknown = null;
       const subscription = {
@@ -161,6 +159,33 @@ describe("a device that is called", () => {
         return subscription as unknown as PushSubscription;
       };
     });
+  }
+
+  test("one that is let in again is called as the device that it is now, over a connection of its own", async () => {
+    it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
+    const { page, player, address } = it;
+    await carried(page);
+    await page.goto(address);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await page.goto(`${address}/#/settings`);
+    await page.getByRole("button", { name: "Turn on" }).click();
+    const told = () => player.posted.filter(({ path }) => path === "/api/v1/push/subscription").length;
+    await until("the daemon knows whom to call", () => told() === 1);
+    await page.goto(`${address}/#pair=AB12-CD34`);
+    await page.getByRole("button", { name: "Pair this device" }).click();
+    await page.getByText("You are in").waitFor();
+    await until("it is told again", () => told() === 2);
+    const watched = () => player.heard.filter(({ type }) => type === "watch").length;
+    const before = watched();
+    await page.getByRole("button", { name: "Go to the sessions" }).click();
+    await until("it connects anew", () => watched() > before);
+  });
+
+  test("settings: turned on with a test, and the daemon is told whether somebody looks", async () => {
+    it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
+    const { page, player, address } = it;
+    await carried(page);
     await page.goto(address);
     await page.getByRole("button", { name: "Close" }).click();
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
@@ -239,6 +264,17 @@ describe("a shared session", () => {
     await shot(page, "phone-light-shared");
     expect(await page.getByRole("textbox").count()).toBe(0);
     expect([...asked]).toEqual(["/api/v1/shared"]);
+  });
+
+  test("whoever leaves it for the app, and is let in there, has the app", async () => {
+    it = await stage(browser, scene);
+    const { page, address } = it;
+    await page.goto(`${address}/#/shared/tok-en_1`);
+    await page.getByText("Two things to know").waitFor();
+    await page.evaluate(() => {
+      location.hash = "#/";
+    });
+    await page.getByText("Why is the nightly build slow?").first().waitFor();
   });
 
   test("a link that is over says so", async () => {

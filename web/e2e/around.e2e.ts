@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClientFrame, Picture } from "../src/api/types";
 import { DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
-import { conversation, scene, summary } from "./scene";
+import { conversation, scene, screen, summary } from "./scene";
 import { type Stage, stage, until } from "./stage";
 
 let browser: Browser;
@@ -270,9 +270,146 @@ test("of very many sessions a hundred are drawn, and more when they are asked fo
   const rows = page.locator(".group .row");
   await rows.first().getByText("Session number 0").waitFor();
   expect(await rows.count()).toBe(100);
+  for (const all of [200, 250]) {
+    await page.getByRole("button", { name: "Older sessions" }).click();
+    await until("they are there", async () => (await rows.count()) === all);
+  }
+  // Whoever comes back from a search begins with a hundred.
+  await page.getByRole("searchbox").fill("nothing like it");
+  await page.getByText("In what was said").waitFor();
+  await page.getByRole("searchbox").fill("");
   await page.getByRole("button", { name: "Show 100 more" }).click();
   await page.getByRole("button", { name: "Show 50 more" }).click();
   await until("all are there", async () => (await rows.count()) === 250);
+});
+
+test("keys that were typed after one that was refused are not pressed", async () => {
+  it = await stage(browser, (player) => {
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+    player.onScreen = () => player.show(screen({ session_id: "s1" }));
+    // The reply takes its time, in which more is typed.
+    player.mute = true;
+  });
+  const { page, player, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  for (const key of ["Esc", "Up", "Enter"])
+    await page.getByRole("button", { name: key, exact: true }).click();
+  await until("the first was sent", () => commands(player).length === 1);
+  player.refuseLast("not while it asks");
+  await page.getByRole("alert").getByText("not while it asks").waitFor();
+  player.mute = false;
+  await page.getByRole("button", { name: "Tab", exact: true }).click();
+  await until("the next one was sent", () => commands(player).length > 1);
+  expect(commands(player)).toEqual([
+    { type: "keys", keys: ["Escape"] },
+    { type: "keys", keys: ["Tab"] },
+  ]);
+});
+
+test("a finger that scrolls the suggestions takes none of them, and one that taps does", async () => {
+  it = await stage(browser, quiet, { ...PHONE, viewport: { width: 390, height: 360 } });
+  const { page, context, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  const field = page.getByRole("textbox", { name: "Prompt" });
+  await field.fill("/");
+  const option = page.getByRole("option", { name: /^\/clear/ });
+  const box = await option.boundingBox();
+  if (!box) throw new Error("it is not drawn");
+  const cdp = await context.newCDPSession(page);
+  const [x, y] = [box.x + 40, box.y + box.height / 2];
+  await cdp.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+  for (const by of [10, 20, 30, 40])
+    await cdp.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x, y: y - by }] });
+  await cdp.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  expect(await field.inputValue()).toBe("/");
+  await option.tap();
+  await until("it was taken", async () => (await field.inputValue()) === "/clear ");
+  expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+});
+
+test("words that were refused can be had back whole", async () => {
+  it = await stage(browser, quiet, { ...PHONE, permissions: ["clipboard-read", "clipboard-write"] });
+  const { page, player, address } = it;
+  player.mute = true;
+  await page.goto(`${address}/#/s/s1`);
+  const words = Array.from({ length: 30 }, (_, n) => `line ${n} of what was meant`).join("\n");
+  await page.getByRole("textbox", { name: "Prompt" }).fill(words);
+  await page.getByRole("button", { name: "Send" }).click();
+  await until("it was sent", () => commands(player).length === 1);
+  player.refuseLast("not now");
+  await page.getByRole("alert").getByText("not now").waitFor();
+  await page.getByRole("button", { name: "Copy what you wrote" }).click();
+  await until("it is copied", async () => {
+    return (await page.evaluate(() => navigator.clipboard.readText())) === words;
+  });
+});
+
+test("a theme that was chosen is that of what the system draws around the page too", async () => {
+  it = await stage(browser, quiet, { ...PHONE, colorScheme: "light" });
+  const { page, address } = it;
+  await page.goto(`${address}/#/settings`);
+  const around = () =>
+    page.evaluate(() => {
+      const metas = [...document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]')];
+      return metas.map(({ content }) => content);
+    });
+  expect(await around()).toEqual(["#fbfbfc", "#101216"]);
+  await page.getByText("Dark", { exact: true }).click();
+  expect(await around()).toEqual(["#101216", "#101216"]);
+  await page.reload();
+  await page.getByText("Dark", { exact: true }).waitFor();
+  expect(await around()).toEqual(["#101216", "#101216"]);
+});
+
+test("a screen that cannot be shown says why, and the talk goes on", async () => {
+  it = await stage(browser, (player) => {
+    player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+    player.onScreen = (id) => player.fail(id, "the terminal is gone");
+  });
+  const { page, address } = it;
+  await page.goto(`${address}/#/s/s1`);
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  await page.getByRole("alert").getByText("the terminal is gone").waitFor();
+  expect(await page.getByText("Waiting for the screen").count()).toBe(0);
+  await page.getByRole("tab", { name: "Talk" }).click();
+  await page.getByText("Two things to know").waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
+describe("more sessions than the daemon lists", () => {
+  const many = (player: Player) => {
+    for (let n = 0; n < 130; n += 1) {
+      const updated_at = new Date(Date.now() - n * 60_000).toISOString();
+      player.add(summary(`s${n}`, { title: `Talk ${n}`, updated_at }), conversation());
+    }
+  };
+
+  test("are asked for at the end of the list", async () => {
+    it = await stage(browser, many);
+    const { page, address } = it;
+    await page.goto(address);
+    await page.getByText("Talk 99", { exact: true }).waitFor();
+    expect(await page.getByText("Talk 100", { exact: true }).count()).toBe(0);
+    await page.getByRole("button", { name: "Older sessions" }).click();
+    await page.getByText("Talk 129", { exact: true }).waitFor();
+    expect(await page.locator("a.row").count()).toBe(130);
+    expect(await page.getByRole("button", { name: "Older sessions" }).count()).toBe(0);
+  });
+
+  test("one of them that is open stays where it is when the list is asked for anew", async () => {
+    it = await stage(browser, many, DESK);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s120`);
+    await page.getByRole("heading", { name: "Talk 120" }).waitFor();
+    const watched = () => player.heard.filter(({ type }) => type === "watch").length;
+    const before = watched();
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await until("the list was asked for", () => watched() > before);
+    player.change("s1", { title: "Told after the list" });
+    await page.getByText("Told after the list").waitFor();
+    expect(await page.getByRole("heading", { name: "Talk 120" }).count()).toBe(1);
+  });
 });
 
 test("talk and terminal are chosen by arrow keys", async () => {

@@ -428,6 +428,18 @@ describe("questions", () => {
   });
 });
 
+test("what somebody has answered waits for the agent: it comes up over nothing, and no bar says that it waits", async () => {
+  it = await stage(browser, scene);
+  const { page, player, address } = it;
+  const questions = player.sessions.get("s1")?.summary.questions ?? [];
+  const sent = { outcome: "chosen" as const, choice: "ok", by: "Ada's desk" };
+  player.change("s1", { questions: questions.map((question) => ({ ...question, sent })) });
+  await page.goto(address);
+  await page.getByText("Why is the nightly build slow?").first().waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  expect(await page.locator(".need-bar").count()).toBe(0);
+});
+
 test("what a newer daemon says in words of its own breaks nothing", async () => {
   const strange = (word: string) => word as never;
   it = await stage(browser, (player) => {
@@ -496,6 +508,19 @@ describe("composer", () => {
     const field = page.getByRole("textbox", { name: "Prompt" });
     await until("it is there again", async () => (await field.inputValue()) === "and then this");
     expect(commands(player).filter(({ command }) => command.type === "prompt")).toEqual([]);
+  });
+
+  test("what is to be sent after a stop outlives the page", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    player.change("s1", { status: "working" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("and then this");
+    await page.getByRole("button", { name: "Stop and send" }).click();
+    await until("it was interrupted", () => commands(player).length === 1);
+    await page.reload();
+    const field = page.getByRole("textbox", { name: "Prompt" });
+    await until("it is a draft again", async () => (await field.inputValue()) === "and then this");
   });
 
   test("send, queue while it works, stop, stop and send", async () => {
@@ -664,6 +689,116 @@ describe("away", () => {
     expect(commands(player)[0]?.command).toEqual({ type: "prompt", text: "written in a tunnel" });
   });
 
+  test("a prompt whose reply never came outlives the page, and is sent once more with the same id", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+    player.mute = true;
+    await page.getByRole("textbox", { name: "Prompt" }).fill("said into a dead line");
+    await page.getByRole("button", { name: "Send" }).click();
+    const waiting = page.getByRole("region", { name: "Outbox" });
+    await waiting.getByText("On its way").waitFor();
+    await waiting.getByText("said into a dead line").waitFor();
+    await shot(page, "phone-light-on-its-way");
+    player.mute = false;
+    await page.reload();
+    await until("it was sent again", () => commands(player).length === 2);
+    const [first, second] = commands(player);
+    expect(second?.id).toBe(first?.id);
+    expect(second?.command).toEqual({ type: "prompt", text: "said into a dead line" });
+    await until("it waits no longer", () =>
+      page.evaluate(() => localStorage.getItem("pollux.outbox") === null),
+    );
+    expect(await waiting.count()).toBe(0);
+  });
+
+  test("one that got no reply, and after which somebody spoke, is not sent late without being asked", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address } = it;
+    await page.addInitScript(() => {
+      if (!location.protocol.startsWith("http") || localStorage.getItem("pollux.past")) return;
+      const sent = Date.now() - 120_000;
+      const letter = { id: "l1", sessionId: "s1", text: "from before", at: sent, seq: 1, asks: false, sent };
+      localStorage.setItem("pollux.outbox", JSON.stringify([letter]));
+      localStorage.setItem("pollux.past", "1");
+    });
+    player.emit("s1", { type: "turn_started", source: "acp", prompt: "somebody at the desk" });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("Not confirmed. Look whether it arrived.").waitFor();
+    expect(commands(player)).toEqual([]);
+    await page.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
+  });
+
+  test("another window of the app shows what waits, and what was thrown away in one is gone in both", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    const second = await context.newPage();
+    for (const one of [page, second]) {
+      await one.goto(`${address}/#/s/s1`);
+      await one.getByText("General greetings").waitFor();
+    }
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("in two places");
+    await page.getByRole("button", { name: "Send" }).click();
+    await second.getByRole("region", { name: "Outbox" }).getByText("in two places").waitFor();
+    await second.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
+  });
+
+  test("a phone whose own store never answers opens all the same", async () => {
+    it = await stage(browser, quiet);
+    const { page, address } = it;
+    await page.addInitScript(() => {
+      IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest;
+    });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+  });
+
+  test("without a connection nobody is asked for older messages, and nothing is said of it", async () => {
+    it = await stage(browser, (player) => long(player, 300));
+    const { page, player, address } = it;
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("message number 299").waitFor();
+    player.lost = true;
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const rows = page.locator(".rows");
+    const top = () => rows.evaluate((element) => element.scrollTop);
+    await rows.hover();
+    await until("it is at its top", async () => {
+      await page.mouse.wheel(0, -2000);
+      return (await top()) <= 0;
+    });
+    await page.getByText("Older messages").waitFor();
+    expect(asked.filter((path) => path.endsWith("/messages"))).toEqual([]);
+    expect(await page.locator(".toast").count()).toBe(0);
+    player.lost = false;
+    await page.getByRole("button", { name: "Retry" }).first().click();
+    await until("it is asked again", () => asked.some((path) => path.endsWith("/messages")));
+  });
+
+  test("what was written offline stands behind what waits in the queue", async () => {
+    it = await stage(browser, quiet);
+    const { page, player, address, context } = it;
+    player.change("s1", { status: "working", queue: [{ id: "k1", text: "before", by: "Ada's phone" }] });
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("region", { name: "Queue" }).waitFor();
+    await context.setOffline(true);
+    player.cut();
+    await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
+    await page.getByRole("textbox", { name: "Prompt" }).fill("after");
+    await page.getByRole("button", { name: "Queue", exact: true }).click();
+    await page.getByRole("region", { name: "Outbox" }).waitFor();
+    expect(await page.locator("section.queue .letter").allInnerTexts()).toEqual(["before", "after"]);
+  });
+
   test("offline: where somebody else spoke meanwhile, it asks before it sends", async () => {
     it = await stage(browser, quiet);
     const { page, player, address, context } = it;
@@ -755,9 +890,10 @@ describe("away", () => {
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
   });
 
-  test("behind a proxy that has lost the daemon the app opens all the same", async () => {
+  /** The app, with all that it needs to open without a connection. */
+  async function installed(): Promise<Stage> {
     it = await stage(browser, quiet);
-    const { page, player, address } = it;
+    const { page, address } = it;
     await page.goto(`${address}/#/s/s1`);
     await page.getByText("General greetings").waitFor();
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
@@ -765,6 +901,27 @@ describe("away", () => {
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     await page.getByText("General greetings").waitFor();
     await until("the phone kept it", () => keeps(page, "General greetings"));
+    return it;
+  }
+
+  test.each([
+    ["a proxy's page", "/", "<!doctype html><title>Who are you?</title>"],
+    ["a page whose files do not come", "/", '<!doctype html><a href="/assets/next.js">next</a>'],
+    ["a file that somebody looks at", "/icon.svg", undefined],
+  ])("the app that opens without a connection is not replaced by %s", async (_what, path, other) => {
+    const { page, player, address, context } = await installed();
+    player.page = other;
+    // With the second one, the first has been dealt with.
+    for (let time = 0; time < 2; time += 1) await page.goto(address + path);
+    await page.goto("about:blank");
+    await context.setOffline(true);
+    player.cut();
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByText("General greetings").waitFor();
+  });
+
+  test("behind a proxy that has lost the daemon the app opens all the same", async () => {
+    const { page, player } = await installed();
     player.lost = true;
     player.cut();
     await page.reload();

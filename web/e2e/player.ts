@@ -42,14 +42,18 @@ export type Played = {
 export type Heard = ClientFrame & { at: number };
 
 const PAGE = 60;
+/** As the daemon lists them. */
+const LISTED = 100;
 
 export class Player {
   readonly sessions = new Map<string, Played>();
   readonly heard: Heard[] = [];
-  /** Answers to commands; the default is that all is done. */
-  onCommand: (frame: Extract<ClientFrame, { type: "command" }>) => void = () => undefined;
   onScreen: (sessionId: string) => void = () => undefined;
   refuses = false;
+  /** What stands at the app's address in place of the app. */
+  page: string | undefined;
+  /** True where commands arrive and their replies do not. */
+  mute = false;
   /** True where a proxy in front of the daemon cannot reach it. */
   lost = false;
   /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
@@ -134,6 +138,11 @@ export class Player {
     return played;
   }
 
+  /** All, in the order in which they were put on: the newest first where it matters. */
+  #listed(): Summary[] {
+    return [...this.sessions.values()].map(({ summary }) => summary);
+  }
+
   #tell(frame: ServerFrame): void {
     for (const ws of this.#sockets.keys()) ws.send(JSON.stringify(frame));
   }
@@ -141,6 +150,18 @@ export class Player {
   /** Something is different about teams. */
   news(): void {
     this.#tell({ type: "team" });
+  }
+
+  /** Turns down the last command. */
+  refuseLast(message: string): void {
+    const last = this.heard.findLast(({ type }) => type === "command");
+    if (last?.type !== "command") throw new Error("no command was heard");
+    this.#tell({ type: "result", id: last.id, reply: { refused: { code: "refused", message } } });
+  }
+
+  /** Why a session, or its screen, is not followed. */
+  fail(id: string, message: string): void {
+    this.#tell({ type: "error", id, error: { code: "no_terminal", message } });
   }
 
   /** The agent's own screen, to those who watch it. */
@@ -175,7 +196,7 @@ export class Player {
         else this.#sockets.get(ws)?.delete(`screen ${frame.session_id}`);
         return this.onScreen(frame.session_id);
       case "watch":
-        return say({ type: "sessions", sessions: [...this.sessions.values()].map(({ summary }) => summary) });
+        return say({ type: "sessions", sessions: this.#listed().slice(0, LISTED) });
       case "subscribe":
         return this.#subscribe(ws, frame, say);
       case "unsubscribe":
@@ -184,8 +205,8 @@ export class Player {
       case "ping":
         return say({ type: "heartbeat", at: new Date().toISOString() });
       case "command":
-        say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
-        this.onCommand(frame);
+        if (this.mute) return;
+        return say({ type: "result", id: frame.id, reply: { done: { done: "sent" } } });
     }
   }
 
@@ -243,6 +264,11 @@ export class Player {
       });
       return;
     }
+    if (this.page !== undefined && url.pathname === "/") {
+      response.setHeader("content-type", "text/html; charset=utf-8");
+      response.end(this.page);
+      return;
+    }
     const path = url.pathname === "/" ? "/index.html" : url.pathname;
     try {
       const file = join(this.#root, normalize(path));
@@ -298,6 +324,10 @@ export class Player {
       const page = older.slice(-Number(url.searchParams.get("limit") ?? 50));
       const rest = older.length > page.length ? { before: page[0]?.position } : {};
       return { messages: page, epoch: summary.epoch, ...rest };
+    }
+    if (path === "/sessions") {
+      const offset = Number(url.searchParams.get("offset"));
+      return { sessions: this.#listed().slice(offset, offset + LISTED) };
     }
     const one = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
     if (one) return this.#played(one).summary;

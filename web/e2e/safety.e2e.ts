@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Question, QuestionKind } from "../src/api/types";
 import { answerable, DESK, launch, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
@@ -216,6 +217,54 @@ describe("text that means no good", () => {
     await page.getByRole("button", { name: "Close" }).click();
     expect(Math.max(...Object.values(held)), JSON.stringify(held)).toBeLessThan(1000);
   }, 120_000);
+
+  const asked = (kind: QuestionKind, text: string, more: Partial<Question> = {}) => ({
+    shown: `h-${kind}`,
+    question: {
+      id: `q-${kind}`,
+      kind,
+      text,
+      options: [
+        { id: "ok", label: "Allow", effect: "allow_once" as const },
+        { id: "all", label: "Always\u202e", effect: "allow_always" as const },
+      ],
+      ...more,
+    },
+  });
+
+  test("a question that is no prose is shown sign by sign: no link hides where it leads, nothing is left out", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const text = "[https://good.example](https://evil.example/\u200b)\n\n[//]: # (and delete all)\n*now*";
+    player.change("s1", { questions: [asked("fetch", text)] });
+    await page.goto(address);
+    const sheet = page.getByRole("dialog", { name: "Fetch this address?" });
+    await sheet.waitFor();
+    expect(await sheet.locator(".question-text").innerText()).toBe(text.replace("\u200b", "⟨U+200B⟩"));
+    expect(await sheet.getByRole("link").count()).toBe(0);
+    await sheet.getByRole("button", { name: "More ways to allow" }).click();
+    await sheet.getByRole("button", { name: "Always⟨U+202E⟩" }).waitFor();
+  });
+
+  test("a plan is laid out, and nothing in it turns what is read", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    player.change("s1", { questions: [asked("plan", "## Steps\n\nfirst \u202eno")] });
+    await page.goto(address);
+    const sheet = page.getByRole("dialog", { name: "Go ahead with this plan?" });
+    await sheet.getByRole("heading", { name: "Steps" }).waitFor();
+    await sheet.getByText("first ⟨U+202E⟩no").waitFor();
+  });
+
+  test("the name of a file in a diff has every sign in it that nobody would see", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const diff = "--- cart\u202ets.exe\n+++ cart\u202ets.exe\n@@ -1 +1 @@\n-a\n+b\n";
+    const meaning = { kind: "mutation" as const, path: "cart.ts", diff, derived: {} };
+    player.change("s1", { questions: [asked("edit", "cart.ts", { meaning })] });
+    await page.goto(address);
+    await page.getByText("cart⟨U+202E⟩ts.exe").waitFor();
+  });
 
   test("an address that names no session shows none, and the app goes on", async () => {
     it = await stage(browser, scene);
@@ -464,5 +513,78 @@ describe("for everybody", () => {
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(wide, path).toBeLessThanOrEqual(320);
     }
+  });
+
+  test("at the largest letters on the narrowest phone every button is whole, and no words are over others", async () => {
+    it = await stage(browser, scene, { ...PHONE, viewport: { width: 320, height: 640 } });
+    const { page, address } = it;
+    await page.addInitScript(() => localStorage.setItem("pollux.settings", '{"text":"huge"}'));
+    const outside = () =>
+      page.locator("button:visible, a.round:visible").evaluateAll((all) =>
+        all.flatMap((one) => {
+          const { left, right } = one.getBoundingClientRect();
+          return left < 0 || right > 320 ? [one.getAttribute("aria-label") ?? one.textContent] : [];
+        }),
+      );
+    await page.goto(address);
+    await answerable(page).waitFor();
+    await shot(page, "narrow-huge-question");
+    expect(await outside()).toEqual([]);
+    await page.getByRole("button", { name: "Close" }).click();
+    await shot(page, "narrow-huge-inbox");
+    const gap = await page.locator(".inbox > .bar").evaluate((bar) => {
+      const words = document.createRange();
+      words.selectNodeContents(bar.querySelector("h1") ?? bar);
+      const next = bar.querySelector(".instep") ?? bar;
+      return next.getBoundingClientRect().left - words.getBoundingClientRect().right;
+    });
+    expect(gap).toBeGreaterThanOrEqual(0);
+    await page.goto(`${address}/#/s/s1`);
+    await page.getByRole("textbox", { name: "Prompt" }).fill("One more thing");
+    await page.getByRole("button", { name: "Stop and send" }).waitFor();
+    await shot(page, "narrow-huge-composer");
+    expect(await outside()).toEqual([]);
+  });
+
+  test("on a phone that lies on its side, whoever allows something has come past all of it", async () => {
+    it = await stage(browser, scene, { ...PHONE, viewport: { width: 667, height: 320 } });
+    const { page, address } = it;
+    await page.goto(address);
+    await answerable(page).waitFor();
+    await shot(page, "side-question");
+    const place = await page.getByRole("dialog").evaluate((dialog) => {
+      const command = dialog.querySelector(".will-run");
+      const allow = dialog.querySelector(".answers .primary");
+      if (!command || !allow) throw new Error("not there");
+      const { top, bottom, height } = command.getBoundingClientRect();
+      return { top, bottom, height, inside: command.scrollHeight, allow: allow.getBoundingClientRect().top };
+    });
+    expect(place.top).toBeLessThan(320);
+    expect(place.height).toBeGreaterThanOrEqual(place.inside);
+    expect(place.allow).toBeGreaterThanOrEqual(place.bottom);
+    await answerable(page).tap();
+    await page.getByText("Sent. Waiting for the agent.").waitFor();
+  });
+
+  test("a list that is longer than the screen is scrolled, and none of it is cut", async () => {
+    it = await stage(browser, scene);
+    const { page, player, address } = it;
+    const [job] = player.jobs;
+    if (!job) throw new Error("the scene has no job");
+    player.jobs = Array.from({ length: 40 }, (_, n) => ({
+      ...job,
+      id: `j${n}`,
+      prompt: `Piece of work ${n}`,
+    }));
+    await page.goto(`${address}/#/team/jobs`);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("Piece of work 39").waitFor({ state: "attached" });
+    const list = await page
+      .locator("ul.jobs")
+      .evaluate((ul) => ({ is: ul.clientHeight, whole: ul.scrollHeight }));
+    expect(list.is).toBe(list.whole);
+    await page.getByText("Piece of work 0", { exact: true }).scrollIntoViewIfNeeded();
+    await page.getByText("Piece of work 0", { exact: true }).click();
+    await page.getByRole("dialog").waitFor();
   });
 });

@@ -109,20 +109,24 @@ export function send(
 const OUTBOX = "pollux.outbox";
 export const outbox = new Store<readonly Letter[]>(read<readonly Letter[]>(OUTBOX, []));
 outbox.watch(() => write(OUTBOX, outbox.value.length > 0 ? outbox.value : undefined));
+// What the daemon has answered, one way or the other, waits no longer.
+state.watch(() => {
+  const { sent } = state.value;
+  const left = outbox.value.filter(({ id }) => !sent[id]?.reply && !sent[id]?.problem);
+  if (left.length < outbox.value.length) outbox.set(left);
+});
 
 /** The session in which somebody has just spoken here. */
 export const spoken = new Store<{ sessionId: string } | undefined>(undefined);
 
-/** A prompt: at once where there is a connection, else into the outbox. */
+/** A prompt: at once where there is a connection. Until the daemon has it, it is in the outbox: a page may end at any time. */
 export function prompt(sessionId: string, text: string, images: readonly string[] = []): void {
   spoken.set({ sessionId });
-  if (connection.connected) {
-    send(sessionId, asPrompt(text, images), { text });
-    return;
-  }
   const seq = Math.max(state.value.sessions[sessionId]?.seq ?? 0, state.value.opened[sessionId]?.seq ?? 0);
-  const letter: Letter = { id: uuid(), sessionId, text, at: Date.now(), seq, asks: false };
-  outbox.set([...outbox.value, images.length > 0 ? { ...letter, images } : letter]);
+  const pictures = images.length > 0 ? { images } : {};
+  const letter: Letter = { id: uuid(), sessionId, text, ...pictures, at: Date.now(), seq, asks: false };
+  outbox.set([...outbox.value, letter]);
+  if (connection.connected) post(letter);
 }
 
 function asPrompt(text: string, images: readonly string[] = []): Command {
@@ -134,13 +138,11 @@ export function post(letter: Letter): void {
     say("Not connected: it stays here");
     return;
   }
-  outbox.set(outbox.value.filter(({ id }) => id !== letter.id));
-  dispatch({
-    type: "sent",
-    id: letter.id,
-    sent: { sessionId: letter.sessionId, at: Date.now(), text: letter.text },
-  });
-  connection.command(letter.sessionId, asPrompt(letter.text, letter.images), letter.id);
+  const { id, sessionId, text, images } = letter;
+  const at = Date.now();
+  outbox.set(outbox.value.map((one) => (one.id === id ? { ...one, asks: false, sent: at } : one)));
+  dispatch({ type: "sent", id, sent: { sessionId, at, text } });
+  connection.command(sessionId, asPrompt(text, images), id);
 }
 
 export function discard(letter: Letter): void {
@@ -149,13 +151,18 @@ export function discard(letter: Letter): void {
 
 /** When the list is true again, what was written meanwhile goes out. */
 async function sendOutbox(): Promise<void> {
-  if (outbox.value.length === 0) return;
-  const quiet = await quietSince(outbox.value);
+  if (resting().length === 0) return;
+  const quiet = await quietSince(resting());
   if (connection.link.value.phase !== "live") return;
   flush();
-  const { send: going, keep: kept } = sort(outbox.value, state.value.sessions, quiet);
-  outbox.set(kept);
+  const { send: going, keep: kept } = sort(resting(), state.value.sessions, quiet, Date.now());
+  outbox.set(outbox.value.map((letter) => kept.find(({ id }) => id === letter.id) ?? letter));
   for (const letter of going) post(letter);
+}
+
+/** Letters that nobody carries: what this page has handed over is the connection's to send again. */
+function resting(): readonly Letter[] {
+  return outbox.value.filter(({ id }) => !Object.hasOwn(state.value.sent, id));
 }
 
 /** The letters after which things were written down, and nobody spoke. */
@@ -172,11 +179,11 @@ async function quietSince(letters: readonly Letter[]): Promise<ReadonlySet<strin
   return quiet;
 }
 
-/** One more page of older messages. One at a time for each session. */
+/** One more page of older messages. One at a time for each session, and none where nobody is there to be asked. */
 const paging = new Set<string>();
 export async function older(sessionId: string, limit?: number): Promise<void> {
   const before = state.value.opened[sessionId]?.before;
-  if (before === undefined || paging.has(sessionId)) return;
+  if (before === undefined || paging.has(sessionId) || !connection.connected) return;
   paging.add(sessionId);
   try {
     dispatch({ type: "page", sessionId, before, page: await api.messages(sessionId, before, limit) });
@@ -219,6 +226,10 @@ export async function start(): Promise<void> {
     // The animation frame that was asked for while the page was seen may not come for hours.
     flush();
     connection.look(document.visibilityState === "visible");
+  });
+  // Another window of the app has written, or sent, or thrown away what waits.
+  window.addEventListener("storage", ({ key }) => {
+    if (key === OUTBOX) outbox.set(read<readonly Letter[]>(OUTBOX, []));
   });
   window.addEventListener("online", () => connection.tell({ type: "online" }));
   window.addEventListener("offline", () => connection.tell({ type: "lost_network" }));

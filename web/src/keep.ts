@@ -12,13 +12,13 @@ const WRITE_EVERY = 2_000;
 
 type Kept = Omit<Extract<Action, { type: "stored" }>, "type">;
 
+/** A store that is broken may never answer: after so long it is as if nothing was kept. */
+const PATIENCE = 1_500;
+
 export async function restore(): Promise<Extract<Action, { type: "stored" }> | undefined> {
-  try {
-    const kept = await get<Kept>(KEY);
-    return kept && { type: "stored", ...kept };
-  } catch {
-    return undefined;
-  }
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, PATIENCE));
+  const kept = await Promise.race([get<Kept>(KEY), late]).catch(() => undefined);
+  return kept && { type: "stored", ...kept };
 }
 
 export function keep(state: Store<State>): void {

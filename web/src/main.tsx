@@ -17,10 +17,16 @@ if (root) {
   root.replaceChildren();
   render(<Shell />, root);
 }
-// Whoever has a link to one session sees that session, and nothing is asked of the daemon in their name.
-if (route.value.at !== "shared") {
+
+let begun = false;
+/** Whoever has a link to one session sees that session, and nothing is asked of the daemon in their name until they leave it. */
+function begin(): void {
+  if (begun || route.value.at === "shared") return;
+  begun = true;
   watchAway();
   watchCalls();
   watchTeams();
   void start();
 }
+route.watch(begin);
+begin();

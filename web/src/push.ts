@@ -40,6 +40,15 @@ export async function turnOn(): Promise<Calls> {
   return "on";
 }
 
+/** A browser that is called is called as the device that it is now: the daemon has forgotten the one before. */
+export async function renewCalls(): Promise<void> {
+  const before = await (await registration)?.pushManager.getSubscription();
+  if (!before) return;
+  // A new one, because the daemon may have new keys too.
+  await before.unsubscribe();
+  await turnOn();
+}
+
 export async function turnOff(): Promise<Calls> {
   const subscription = await (await registration)?.pushManager.getSubscription();
   if (subscription) {

@@ -20,11 +20,19 @@ export function choose(change: Partial<Settings>): void {
   dress();
 }
 
-/** Puts theme and text size where the style sheets look for them. */
+/** What the system draws around the page, as `index.html` has it. */
+const AROUND = { light: "#fbfbfc", dark: "#101216" };
+
+/** Puts theme and text size where the style sheets look for them, and the theme where the system does. */
 export function dress(): void {
+  const { theme, text } = settings.value;
   const root = document.documentElement;
-  root.dataset.theme = settings.value.theme;
-  root.dataset.text = settings.value.text;
+  root.dataset.theme = theme;
+  root.dataset.text = text;
+  for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]')) {
+    const own = meta.media.includes("dark") ? "dark" : "light";
+    meta.content = AROUND[theme === "auto" ? own : theme];
+  }
 }
 
 /** A value that this device kept, or another one where it kept none or cannot read it. */

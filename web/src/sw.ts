@@ -9,7 +9,12 @@ const SHELL = "pollux-shell-1";
 const PATIENCE = 2_500;
 
 worker.addEventListener("install", (event) => {
-  event.waitUntil(keepShell().then(() => worker.skipWaiting()));
+  // What could not be kept now is kept with the next page.
+  event.waitUntil(
+    keepShell()
+      .catch(() => undefined)
+      .then(() => worker.skipWaiting()),
+  );
 });
 
 worker.addEventListener("activate", (event) => {
@@ -34,16 +39,21 @@ async function keepPage(answer: Response): Promise<void> {
   const cache = await caches.open(SHELL);
   const before = await cache.keys();
   const text = await answer.clone().text();
-  const names = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, name]) => name ?? "/");
+  const named = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, name]) => name ?? "/");
+  const names = [...new Set(named)];
+  // Another page at this address is not ours to keep: that of a proxy, which wants to know who is there.
+  if (!names.some((name) => name.startsWith("/assets/"))) return;
+  // All files or none, and the page last: a page without its files opens nothing.
+  await cache.addAll(names);
   await cache.put("/", answer);
-  await Promise.all(names.map((name) => cache.add(name).catch(() => undefined)));
   const now = new Set(["/", ...names]);
   const gone = before.filter(({ url }) => !now.has(new URL(url).pathname));
   await Promise.all(gone.map((request) => cache.delete(request)));
 }
 
-/** Keeps a page that is another one than the one that is kept. */
+/** Keeps a page that is another one than the one that is kept. A file that somebody looks at is no page. */
 async function renew(answer: Response, kept: Response | undefined): Promise<void> {
+  if (!answer.ok || !answer.headers.get("content-type")?.startsWith("text/html")) return;
   if ((await kept?.text()) !== (await answer.clone().text())) await keepPage(answer);
 }
 
@@ -51,7 +61,7 @@ async function page(event: FetchEvent): Promise<Response> {
   const kept = await (await caches.open(SHELL)).match("/");
   const fresh = fetch(event.request);
   // Whether or not somebody still waits for it by then.
-  const renewed = fresh.then((answer) => (answer.ok ? renew(answer.clone(), kept?.clone()) : undefined));
+  const renewed = fresh.then((answer) => renew(answer.clone(), kept?.clone()));
   event.waitUntil(renewed.catch(() => undefined));
   if (!kept) return fresh;
   const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept.clone()), PATIENCE));

@@ -146,6 +146,15 @@ describe("trouble", () => {
     expect(it.tell({ type: "retry" })).toContain("open");
   });
 
+  test("whoever asks for a new connection gets one, also where the old one is good", () => {
+    const it = rig();
+    it.live();
+    const old = it.g();
+    expect(it.tell({ type: "retry" })).toEqual([]);
+    expect(it.tell({ type: "anew" })).toEqual(["close", "open"]);
+    expect(it.g()).toBeGreaterThan(old);
+  });
+
   test("news of an older connection is not listened to", () => {
     const it = rig();
     it.live();
@@ -167,6 +176,7 @@ const inputs = (generation: number): fc.Arbitrary<Input> =>
       { type: "online" },
       { type: "lost_network" },
       { type: "retry" },
+      { type: "anew" },
       { type: "wake" },
     ),
     fc.constantFrom<Input>(

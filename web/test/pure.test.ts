@@ -31,15 +31,20 @@ describe("risky parts of a command", () => {
     expect(unturned("a\u2066b\u200dc\r")).toBe("a⟨U+2066⟩b\u200dc\r");
   });
 
-  test("a very long command is looked through in a moment", () => {
-    const long = ["find . ", "git push x ", "curl x "].map((words) => words.repeat(20_000)).join("");
-    const before = performance.now();
-    expect(
-      mark(long)
-        .map(({ text }) => text)
-        .join(""),
-    ).toBe(long);
-    expect(performance.now() - before).toBeLessThan(2_000);
+  test("a command that is eight times as long takes about eight times as long to be looked through", () => {
+    const long = (times: number) =>
+      ["find . ", "git push x ", "curl x "].map((words) => words.repeat(times)).join("");
+    /** The best of three: the machine may be busy with something else. */
+    const ms = (command: string) =>
+      Math.min(
+        ...[1, 2, 3].map(() => {
+          const before = performance.now();
+          mark(command);
+          return performance.now() - before;
+        }),
+      );
+    ms(long(100));
+    expect(ms(long(4_000)) / ms(long(500))).toBeLessThan(24);
   });
 
   test("whatever is marked, all of the command is shown, in its order", () => {
@@ -102,6 +107,14 @@ describe("the outbox", () => {
       ["c", true],
     ]);
   });
+});
+
+test("a letter that got no reply is sent again within a minute, whatever happened since; after that it is like any other", () => {
+  const letter: Letter = { id: "a", sessionId: "s1", text: "x", at: 0, seq: 5, asks: false, sent: 1_000 };
+  const after = (ms: number, seq: number) => sort([letter], { s1: summary({ seq }) }, new Set(), 1_000 + ms);
+  expect(after(59_999, 9).send).toEqual([letter]);
+  expect(after(60_000, 9).keep).toEqual([{ ...letter, asks: true }]);
+  expect(after(60_000, 5).send).toEqual([letter]);
 });
 
 test("a letter goes out where things were written down and nobody spoke", () => {

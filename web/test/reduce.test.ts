@@ -244,6 +244,52 @@ describe("numbers", () => {
     expect(play(frames).sessions.s1?.title).toBe("v3");
   });
 
+  test("a list that is full says nothing of older sessions, and a short one is all there is", () => {
+    const of = (n: number) => summary({ id: `s${n}`, updated_at: new Date(1e12 - n * 1000).toISOString() });
+    const list = (from: number, to: number): ServerFrame => ({
+      type: "sessions",
+      sessions: Array.from({ length: to - from }, (_, n) => of(from + n)),
+    });
+    const ids = (state: State) => Object.keys(state.sessions).length;
+    const first = play([hello, list(1, 101)]);
+    const paged = reduce(first, { type: "older_sessions", sessions: [of(101), of(102)] });
+    expect(ids(paged)).toBe(102);
+    // One that is newer than the oldest in the list, and is not in it, is gone.
+    const again = play([list(0, 50), list(1, 101)], paged);
+    expect(ids(again)).toBe(100);
+    const next = play(
+      [{ type: "sessions", sessions: [of(0), ...Array.from({ length: 99 }, (_, n) => of(n + 2))] }],
+      paged,
+    );
+    expect([next.sessions.s1, next.sessions.s101?.id, next.sessions.s102?.id]).toEqual([
+      undefined,
+      "s101",
+      "s102",
+    ]);
+  });
+
+  test("what the phone kept of older sessions is not believed beside the daemon's list", () => {
+    const old = summary({ id: "old", updated_at: "2001-01-01T00:00:00Z" });
+    const stored = reduce(EMPTY, {
+      type: "stored",
+      state: { sessions: { old }, seen: {}, inStepAt: 1 },
+      opened: {},
+    });
+    const full = Array.from({ length: 100 }, (_, n) => summary({ id: `s${n}` }));
+    const state = play([hello, { type: "sessions", sessions: full }], stored);
+    expect(state.sessions.old).toBeUndefined();
+  });
+
+  test("why a session is not followed is known until it is", () => {
+    const error = { code: "unknown_session", message: "there is none" };
+    const state = play([hello, { type: "error", id: "s1", error }]);
+    expect(state.troubles).toEqual({ s1: error });
+    expect(play([snapshot()], state).troubles).toEqual({});
+    const odd = play([hello, { type: "error", id: "constructor", error }]);
+    expect(odd.sent).toEqual({});
+    expect(odd.troubles).toEqual({ constructor: error });
+  });
+
   test("frames and events of kinds that nobody knows yet break nothing, and the event is shown", () => {
     const odd = { type: "orbit_changed", source: "acp", radius: 7 } as unknown as Event;
     const state = play([
@@ -329,6 +375,28 @@ describe("history", () => {
 });
 
 describe("commands", () => {
+  test("words that were refused, and what waits for its reply, outlast a thousand keys", () => {
+    const one = (state: State, id: string, text?: string) =>
+      reduce(state, { type: "sent", id, sent: { sessionId: "s1", at: 0, ...(text ? { text } : {}) } });
+    const replied = (state: State, id: string, done: boolean) =>
+      play(
+        [
+          {
+            type: "result",
+            id,
+            reply: done ? { done: { done: "sent" } } : { refused: { code: "no", message: "not now" } },
+          },
+        ],
+        state,
+      );
+    let state = replied(one(EMPTY, "refused", "my words"), "refused", false);
+    state = one(state, "waits", "on its way");
+    for (let n = 0; n < 1000; n += 1) state = replied(one(state, `k${n}`), `k${n}`, n % 2 === 0);
+    expect(state.sent.refused?.text).toBe("my words");
+    expect(state.sent.waits?.text).toBe("on its way");
+    expect(Object.keys(state.sent).length).toBeLessThan(110);
+  });
+
   test("a command is done when the daemon has said so, and says why it was refused", () => {
     const sent = reduce(EMPTY, { type: "sent", id: "c1", sent: { sessionId: "s1", at: 1, text: "hi" } });
     expect(sent.sent.c1).not.toHaveProperty("reply");

@@ -26,6 +26,7 @@ import type {
   PushKey,
   Scope,
   Search,
+  Sessions,
   Shared,
   ShareLink,
   SlashCommands,
@@ -34,6 +35,8 @@ import type {
 } from "./types";
 
 const API = "/api/v1";
+/** What is only read is here by then, or the network has lost it: whoever waits for it can ask again. */
+const READ_WITHIN = 60_000;
 
 /** What a request failed with, in the daemon's own shape. */
 export class Failed extends Error {
@@ -58,7 +61,7 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
     cache: "no-store",
     redirect: "error",
     ...(method === "GET"
-      ? {}
+      ? { signal: AbortSignal.timeout(READ_WITHIN) }
       : { headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) }),
   });
   const text = await answer.text();
@@ -90,6 +93,8 @@ export const api = {
   pair: (code: string, name: string) => ask<Me>("POST", "/pair", { code, ...(name === "" ? {} : { name }) }),
   capabilities: () => ask<Capabilities>("GET", "/capabilities"),
   begin: (begin: Begin) => ask<Summary>("POST", "/sessions", begin),
+  /** The sessions after so many of the newest. */
+  sessions: (offset: number) => ask<Sessions>("GET", `/sessions?offset=${offset}`),
   messages: (id: string, before: number, limit = 100) =>
     ask<Messages>("GET", `/sessions/${enc(id)}/messages?before=${before}&limit=${limit}`),
   command: (id: string, commandId: string, command: Command) =>

@@ -1,6 +1,7 @@
 // The shell around the connection machine: the WebSocket, the timers, the page's visibility. It decides nothing.
 
 import type { ClientFrame, Command, ServerFrame } from "../api/types";
+import { RESEND_FOR } from "../state/outbox";
 import { Store } from "../store";
 import { begin, type Effect, type Input, type Link, step } from "./machine";
 
@@ -22,9 +23,7 @@ type Waiting = {
   frame: { type: "command"; id: string; session_id: string; command: Command };
   since: number;
 };
-/** A command that got no reply is sent again after a reconnect, with the same id, for this long. */
-const RESEND_FOR = 60_000;
-/** What is told of one that is older: it may have arrived, and nobody wants it done so late without being asked. */
+/** What is told of a command that is too old to be sent again: it may have arrived, and nobody wants it done so late unasked. */
 const UNANSWERED = {
   code: "unanswered",
   message: "The connection was lost before this was confirmed, and it was not sent again",

@@ -38,6 +38,8 @@ export type Input =
   | { type: "online" }
   | { type: "lost_network" }
   | { type: "retry" }
+  /** Somebody wants another connection than the one that there is, or was let in as another device. */
+  | { type: "anew" }
   | { type: "wake" };
 
 export type Effect =
@@ -118,6 +120,8 @@ export function step(link: Link, input: Input, now: number, settings: Settings =
       return onLostNetwork(link, now, settings);
     case "retry":
       return link.phase === "live" || link.phase === "connect" ? [link, []] : again(link, now, settings);
+    case "anew":
+      return again(link, now, settings);
     case "wake":
       return link.wakeAt === undefined || now < link.wakeAt ? [link, []] : onWake(link, now, settings);
   }

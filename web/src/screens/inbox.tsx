@@ -2,9 +2,11 @@
 
 import { Settings as Gear, Plus, RotateCw, Search as SearchIcon, Users, X } from "lucide";
 import { useMemo, useState } from "preact/hooks";
+import { api, problemOf } from "../api/http";
 import type { Summary } from "../api/types";
-import { connection, state } from "../app";
+import { connection, dispatch, say, state } from "../app";
 import { go, hrefOf } from "../route";
+import { LISTED } from "../state/model";
 import { calm } from "../state/risk";
 import { age, open, placeOf, titleOf } from "../state/words";
 import { useStore } from "../store";
@@ -73,14 +75,30 @@ function TeamLink() {
 
 function Groups({ groups, current }: { groups: ReturnType<typeof group>; current: string | undefined }) {
   const all = groups.needs.length + groups.working.length + groups.recent.length;
+  const older = useOlder(all);
   if (all === 0) return <Empty />;
   return (
     <>
       <Group title="Needs you" sessions={groups.needs} current={current} />
       <Group title="Working" sessions={groups.working} current={current} />
-      <Group title="Recent" sessions={groups.recent} current={current} />
+      <Group title="Recent" sessions={groups.recent} current={current} older={older} />
     </>
   );
+}
+
+/** Asks for those that the daemon has not listed; undefined where it has listed all. */
+function useOlder(known: number): (() => Promise<void>) | undefined {
+  const [ended, setEnded] = useState(false);
+  if (known < LISTED || ended) return undefined;
+  return async () => {
+    try {
+      const { sessions } = await api.sessions(known);
+      dispatch({ type: "older_sessions", sessions });
+      setEnded(sessions.length < LISTED);
+    } catch (error) {
+      say(problemOf(error).message);
+    }
+  };
 }
 
 function group(all: readonly Summary[]) {
@@ -150,9 +168,14 @@ function SearchBox({ words, onWords }: { words: string; onWords: (words: string)
 /** So many sessions of a group are drawn; more of them on demand. A machine may have thousands. */
 const MOST = 100;
 
-type GroupProps = { title: string; sessions: readonly Summary[]; current: string | undefined };
+type GroupProps = {
+  title: string;
+  sessions: readonly Summary[];
+  current: string | undefined;
+  older?: (() => Promise<void>) | undefined;
+};
 
-function Group({ title, sessions, current }: GroupProps) {
+function Group({ title, sessions, current, older }: GroupProps) {
   const [most, setMost] = useState(MOST);
   if (sessions.length === 0) return null;
   return (
@@ -170,6 +193,15 @@ function Group({ title, sessions, current }: GroupProps) {
       {sessions.length > most && (
         <button type="button" class="button ghost big" onClick={() => setMost(most + MOST)}>
           Show {Math.min(MOST, sessions.length - most)} more
+        </button>
+      )}
+      {sessions.length <= most && older && (
+        <button
+          type="button"
+          class="button ghost big"
+          onClick={() => older().then(() => setMost(most + MOST))}
+        >
+          Older sessions
         </button>
       )}
     </section>

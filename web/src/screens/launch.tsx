@@ -5,6 +5,7 @@ import { api, problemOf } from "../api/http";
 import type { OfferedProfile, Problem } from "../api/types";
 import { go } from "../route";
 import { base, modeOf } from "../state/words";
+import { ProblemNotice } from "../ui/problem";
 import { Sheet } from "../ui/sheet";
 
 export function LaunchSheet({ onClose }: { onClose: () => void }) {
@@ -105,14 +106,7 @@ export function LaunchSheet({ onClose }: { onClose: () => void }) {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </fieldset>
-      {problem && (
-        <div class="notice error" role="alert">
-          <div>
-            <p>{problem.message}</p>
-            {problem.hint && <p class="hint">{problem.hint}</p>}
-          </div>
-        </div>
-      )}
+      {problem && <ProblemNotice problem={problem} />}
     </Sheet>
   );
 }

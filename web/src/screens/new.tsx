@@ -13,6 +13,7 @@ import { base, MODES, modeOf, span, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { BrowseSheet } from "./browse";
 import { NeedBar } from "./questions";
 
@@ -150,14 +151,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
           </div>
           <p class="hint">{DRIVERS[driver]}</p>
         </fieldset>
-        {problem && (
-          <div class="notice error" role="alert">
-            <div>
-              <p>{problem.message}</p>
-              {problem.hint && <p class="hint">{problem.hint}</p>}
-            </div>
-          </div>
-        )}
+        {problem && <ProblemNotice problem={problem} />}
       </div>
       <footer class="page-foot">
         {since === undefined ? (

@@ -5,8 +5,10 @@ import { useEffect, useState } from "preact/hooks";
 import { api, problemOf } from "../api/http";
 import type { Me, Problem, Scope } from "../api/types";
 import { connection } from "../app";
+import { renewCalls } from "../push";
 import { go } from "../route";
 import { Badge, Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { Uncalled } from "./notifications";
 
 export function PairScreen({ code: given }: { code: string }) {
@@ -21,6 +23,8 @@ export function PairScreen({ code: given }: { code: string }) {
     setProblem(undefined);
     try {
       setMe(await api.pair(code.trim(), name.trim()));
+      // The calls were for the device that it was before. Where it is not called any more, the settings say so.
+      void renewCalls().catch(() => undefined);
     } catch (error) {
       setProblem(problemOf(error));
     } finally {
@@ -67,11 +71,7 @@ export function PairScreen({ code: given }: { code: string }) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
-        {problem && (
-          <p class="notice error" role="alert">
-            {problem.message} {problem.hint}
-          </p>
-        )}
+        {problem && <ProblemNotice problem={problem} />}
         <button type="submit" class="button primary big" disabled={busy || code.trim() === ""}>
           {busy ? "Knocking" : "Pair this device"}
         </button>
@@ -119,9 +119,10 @@ function LetIn({ me }: { me: Me }) {
   );
 }
 
+/** What is open was opened as the device that it was before, if as any. */
 function enter(): void {
   go({ at: "inbox" }, true);
-  connection.tell({ type: "retry" });
+  connection.tell({ type: "anew" });
 }
 
 /** A first guess, which the person may change. */

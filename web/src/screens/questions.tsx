@@ -3,17 +3,18 @@
 
 import { ChevronLeft, ChevronRight, CircleAlert } from "lucide";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Choice, OpenQuestion, Outcome, Summary } from "../api/types";
+import type { Choice, OpenQuestion, Outcome, QuestionKind, Summary } from "../api/types";
 import { say, send, state } from "../app";
 import { diffSource } from "../session/card";
 import { DiffOf } from "../session/tool";
 import type { Sent } from "../state/model";
-import { bare, mark } from "../state/risk";
+import { bare, mark, unturned } from "../state/risk";
 import { base, questionOf, titleOf, within } from "../state/words";
 import { Store, useStore } from "../store";
 import { focused } from "../ui/focus";
 import { Badge, Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
+import { ProblemNotice } from "../ui/problem";
 import { Sheet } from "../ui/sheet";
 
 /** A question that has just come up takes no taps: the finger was on its way to something else. */
@@ -42,7 +43,7 @@ function useAsked(here: string | undefined): readonly Asked[] {
 export function Questions({ here }: { here: string | undefined }) {
   const asked = useAsked(here);
   const [later, setLater] = useState<ReadonlySet<string>>(new Set());
-  const fresh = asked.filter(({ key }) => !later.has(key));
+  const fresh = asked.filter(({ key, open }) => !later.has(key) && !open.sent);
   const open = useStore(opened, (now) => now);
   useEffect(() => {
     if (fresh.length > 0 && !typing()) opened.set(true);
@@ -85,7 +86,8 @@ function useRead(asked: readonly Asked[], open: boolean): { index: number; go: (
 
 /** What waits, for those who put it off. */
 export function NeedBar({ here }: { here?: string | undefined }) {
-  const asked = useAsked(here);
+  // What somebody has answered waits for the agent, and for nobody here.
+  const asked = useAsked(here).filter(({ open }) => !open.sent);
   const open = useStore(opened, (now) => now);
   const [first] = asked;
   if (!first || open) return null;
@@ -165,6 +167,9 @@ function Steps({ place }: { place: Place }) {
   );
 }
 
+/** Questions whose words are prose. Of all others each sign counts: markdown would hide where a link leads, and more. */
+const PROSE: ReadonlySet<QuestionKind> = new Set(["plan", "choice", "sign_in"]);
+
 /** Exactly what will be released. For an edit the diff comes first. */
 function Shown({ open, cwd }: { open: OpenQuestion; cwd: string | undefined }) {
   const { question } = open;
@@ -196,7 +201,13 @@ function Shown({ open, cwd }: { open: OpenQuestion; cwd: string | undefined }) {
   return (
     <div class="question-text">
       {meaning?.kind === "card" && <p class="mono object-line">{bare(meaning.title)}</p>}
-      <Markdown text={question.text} />
+      {PROSE.has(question.kind) ? (
+        <Markdown text={unturned(question.text)} />
+      ) : (
+        <p class="exactly" dir="auto">
+          {bare(question.text)}
+        </p>
+      )}
       {question.tool && <p class="hint">Tool: {bare(question.tool)}</p>}
     </div>
   );
@@ -232,11 +243,7 @@ function Answers({ asked }: { asked: Asked }) {
   if (open.sent) return <Status outcome={open.sent} options={question.options} />;
   if (sent && !refused) return <p class="sent-line">Sent. Waiting for the agent.</p>;
   if (!may) return <p class="sent-line">This device may look, and may not answer.</p>;
-  const problem = refused && (
-    <p class="notice error" role="alert">
-      {refused.message} {refused.hint}
-    </p>
-  );
+  const problem = refused && <ProblemNotice problem={refused} />;
   const only = question.options.length === 1 ? question.options.find(wantsWords) : undefined;
   const to = written?.to ?? only;
   if (to) {
@@ -279,7 +286,7 @@ function Offered({ options, onAnswer, onWords }: Offers) {
     <>
       {allow && (
         <button type="button" class="button primary big" onClick={() => onAnswer(allow)}>
-          {allow.effect === "allow_once" ? "Allow once" : allow.label}
+          Allow once
         </button>
       )}
       {(more || !allow) &&
@@ -290,7 +297,7 @@ function Offered({ options, onAnswer, onWords }: Offers) {
             class="button big"
             onClick={() => (wantsWords(choice) ? onWords(choice) : onAnswer(choice))}
           >
-            {choice.label}
+            {bare(choice.label)}
           </button>
         ))}
       {allow && others.length > 0 && !more && (

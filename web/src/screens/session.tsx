@@ -2,7 +2,7 @@
 
 import { ChevronLeft, CircleStop, Copy, Ellipsis, Play, Share2 } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Summary } from "../api/types";
+import type { Problem, Summary } from "../api/types";
 import { connection, dispatch, say, send, state } from "../app";
 import { go, hrefOf } from "../route";
 import { Composer } from "../session/composer";
@@ -13,6 +13,7 @@ import { moment, placeOf, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { copied } from "../ui/copy";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { Sheet } from "../ui/sheet";
 import { StatusChip } from "../ui/status";
 import { NeedBar } from "./questions";
@@ -21,7 +22,7 @@ import { ShareSheet } from "./share";
 export function Session({ id, seq: place }: { id: string; seq?: number | undefined }) {
   const session = useStore(state, (now) => (Object.hasOwn(now.sessions, id) ? now.sessions[id] : undefined));
   const opened = useStore(state, (now) => (Object.hasOwn(now.opened, id) ? now.opened[id] : undefined));
-  const loaded = useStore(state, (now) => now.inStepAt !== undefined);
+  const trouble = useStore(state, (now) => (Object.hasOwn(now.troubles, id) ? now.troubles[id] : undefined));
   const [shown, setShown] = useState<Shown>("talk");
   const able = useStore(state, (now) => now.hello?.features.includes("screen") ?? false);
   const hasScreen = able && session?.driver === "terminal" && session.status !== "exited";
@@ -39,7 +40,8 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
   if (!session) {
     return (
       <div class="nothing">
-        <p>{loaded ? "This session is not here (any more)." : "Looking for the session"}</p>
+        <p>{trouble ? "This session is not here (any more)." : "Looking for the session"}</p>
+        {trouble && <p class="hint">{trouble.message}</p>}
         <a class="button" href={hrefOf({ at: "inbox" })}>
           All sessions
         </a>
@@ -55,11 +57,28 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
         <ScreenView session={session} />
       ) : (
         <>
-          {opened ? <Transcript id={id} opened={opened} session={session} place={place} /> : <Skeleton />}
+          {/* Of one that is followed, it is the screen that is not. */}
+          {trouble && opened?.stored !== false && <Unfollowed id={id} trouble={trouble} />}
+          {opened ? (
+            <Transcript id={id} opened={opened} session={session} place={place} />
+          ) : (
+            <Skeleton still={trouble !== undefined} />
+          )}
           <Composer session={session} />
         </>
       )}
     </article>
+  );
+}
+
+/** What is here, if anything, is not in step, and why. */
+function Unfollowed({ id, trouble }: { id: string; trouble: Problem }) {
+  return (
+    <ProblemNotice problem={trouble}>
+      <button type="button" class="plain small" onClick={() => connection.refresh(id)}>
+        Try again
+      </button>
+    </ProblemNotice>
   );
 }
 
@@ -202,13 +221,18 @@ function Menu({ session, onShare, onClose }: MenuProps) {
   );
 }
 
-function Skeleton() {
+/** The place of a transcript; `still` where none is on its way. */
+function Skeleton({ still }: { still: boolean }) {
   return (
     <div class="skeleton" aria-hidden="true">
-      <span />
-      <span />
-      <span />
-      <span />
+      {!still && (
+        <>
+          <span />
+          <span />
+          <span />
+          <span />
+        </>
+      )}
     </div>
   );
 }

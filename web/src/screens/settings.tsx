@@ -65,7 +65,7 @@ export function SettingsScreen() {
           )}
         </fieldset>
         {hello?.scopes.includes("admin") && <Devices />}
-        <button type="button" class="button" onClick={() => connection.tell({ type: "retry" })}>
+        <button type="button" class="button" onClick={() => connection.tell({ type: "anew" })}>
           Connect anew
         </button>
       </div>

@@ -9,6 +9,7 @@ import { EMPTY_SESSION } from "../state/model";
 import { rowsOf, type Tool } from "../state/rows";
 import { moment, titleOf } from "../state/words";
 import { Badge } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 
 /** What the rows want to know of a session that nobody tells about. */
 const NOBODY: Summary = {
@@ -66,11 +67,7 @@ export function SharedScreen({ token }: { token: string }) {
         </div>
       </header>
       <div class="shared-rows">
-        {problem && (
-          <p class="notice error" role="alert">
-            {problem.message} {problem.hint}
-          </p>
-        )}
+        {problem && <ProblemNotice problem={problem} />}
         {shared?.before !== undefined && (
           <button type="button" class="button" disabled={busy} onClick={() => load(shared.before)}>
             Older messages

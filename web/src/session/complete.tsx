@@ -79,6 +79,7 @@ export function Suggestions({ completion, at, onTake }: Props) {
   return (
     <div class="suggestions" id="suggestions" role="listbox" aria-label="Suggestions">
       {completion.offers.map(({ value, says }, index) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the keys that take it are the field's, which has the focus
         <div
           key={value}
           id={`suggestion-${index}`}
@@ -86,11 +87,9 @@ export function Suggestions({ completion, at, onTake }: Props) {
           tabIndex={-1}
           aria-selected={index === at}
           class={index === at ? "suggestion at" : "suggestion"}
-          // The field keeps the focus, and the keyboard stays up.
-          onPointerDown={(event) => {
-            event.preventDefault();
-            onTake(value);
-          }}
+          // The field keeps the focus, and the keyboard stays up. A finger that scrolls the list takes nothing.
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => onTake(value)}
         >
           {completion.begun.kind === "file" && <Icon of={value.endsWith("/") ? Folder : File} size={15} />}
           <span class="mono">{value}</span>

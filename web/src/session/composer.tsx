@@ -40,9 +40,9 @@ export function Composer({ session }: { session: Summary }) {
     if (!ready) return;
     // What cannot be stopped now is not said later, when nobody asks for it any more.
     if (!connection.connected) return say("Not connected: it stays here");
+    sent();
     whenStopped(session.id, text, names);
     send(session.id, { type: "interrupt" });
-    sent();
   };
   if (session.status === "exited" || !session.driver) return <Ended session={session} />;
   if (scopes && !scopes.includes("prompt")) {
@@ -186,15 +186,20 @@ function desk(): boolean {
   return window.matchMedia("(hover: hover) and (pointer: fine)").matches;
 }
 
-/** Sends a prompt when the turn that runs has stopped. Where the session ends instead, the words are its draft again. */
+/** Sends a prompt when the turn that runs has stopped. Until then, and where the session ends instead, the words are its draft. */
 function whenStopped(sessionId: string, text: string, images: readonly string[]): void {
+  const draft = draftOf(sessionId);
+  write(draft, text);
   const forget = state.watch(() => {
     const session = state.value.sessions[sessionId];
     if (session?.status === "working" || session?.status === "waiting" || session?.status === "starting")
       return;
     forget();
-    if (session?.status === "idle" || session?.status === "error") return prompt(sessionId, text, images);
-    write(draftOf(sessionId), text);
+    if (session?.status === "idle" || session?.status === "error") {
+      if (read(draft, "") === text) write(draft, "");
+      return prompt(sessionId, text, images);
+    }
+    write(draft, text);
     say("The session ended: what you wrote is kept as its draft");
   });
 }

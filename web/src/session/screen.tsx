@@ -19,6 +19,7 @@ import { connection, state } from "../app";
 import { presses, type Screen, textOf } from "../state/screen";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 import { useFit } from "./fit";
 import { useLetters } from "./letters";
 import { Typist } from "./typist";
@@ -27,16 +28,18 @@ import type { View } from "./xterm";
 
 export function ScreenView({ session }: { session: Summary }) {
   const screen = useStore(state, (now) => now.screens[session.id]);
+  const trouble = useStore(state, (now) => now.troubles[session.id]);
   const may = useStore(state, (now) => now.hello?.scopes.includes("admin") ?? false);
   // One for the terminal and for the row of keys: what both press keeps its order.
   const typist = useMemo(() => new Typist(session.id), [session.id]);
   useEffect(() => connection.watchScreen(session.id), [session.id]);
   return (
     <div class="screen">
+      {trouble && <ProblemNotice problem={trouble} />}
       {screen ? (
         <TerminalView sessionId={session.id} screen={screen} typist={may ? typist : undefined} />
       ) : (
-        <p class="hint pad">Waiting for the screen</p>
+        !trouble && <p class="hint pad">Waiting for the screen</p>
       )}
       <Waiting session={session} />
       {/* Whoever presses keys can answer, change the mode and run commands. */}

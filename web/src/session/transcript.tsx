@@ -3,9 +3,10 @@
 import { ArrowDown } from "lucide";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Message, Summary } from "../api/types";
-import { older } from "../app";
+import { connection, older } from "../app";
 import type { Opened } from "../state/model";
 import { type Row, rowsOf, type Tool } from "../state/rows";
+import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { List, type ListHandle } from "../ui/list";
 import { useFollowing } from "./follow";
@@ -31,6 +32,7 @@ export function Transcript({ id, opened, session, place }: Props) {
   const onScroll = () => {
     if ((list.current?.scrollOffset ?? FAR) < FAR) void older(id);
   };
+  useReturn(onScroll);
   // Where there is too little to scroll, nobody could ask for more: a page may be all of things that are not shown.
   useEffect(() => {
     const scroller = frame.current?.querySelector(".rows");
@@ -49,8 +51,8 @@ export function Transcript({ id, opened, session, place }: Props) {
           </div>
         ))}
         <div key="end">
-          <Outbox sessionId={id} />
           <Waiting session={session} />
+          <Outbox sessionId={id} />
         </div>
       </List>
       {!following && (
@@ -62,6 +64,16 @@ export function Transcript({ id, opened, session, place }: Props) {
       {tool && <ToolSheet tool={newest(rows, tool)} session={session} onClose={() => setTool(undefined)} />}
     </div>
   );
+}
+
+/** Runs each time when the connection is back: whoever waits at the beginning gets what is before it. */
+function useReturn(run: () => void): void {
+  const live = useStore(connection.link, ({ phase }) => phase === "live");
+  const lost = useRef(false);
+  useEffect(() => {
+    if (live && lost.current) run();
+    lost.current = !live;
+  }, [live]);
 }
 
 /** So many messages are fetched at once on the way to an old one. */

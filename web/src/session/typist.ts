@@ -38,8 +38,9 @@ export class Typist {
       return sent?.reply !== undefined || sent?.problem !== undefined;
     };
     const next = () => {
-      // What could not be sent is said; what was typed after it would be out of place.
-      if (!state.value.sent[id]?.reply) this.#waiting = [];
+      // What could not be sent, or was refused, is said; what was typed after it would be out of place.
+      const reply = state.value.sent[id]?.reply;
+      if (!reply || "refused" in reply) this.#waiting = [];
       this.#busy = false;
       this.#next();
     };

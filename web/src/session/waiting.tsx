@@ -4,10 +4,14 @@ import { Clock, Pencil, Play, Send, Trash2 } from "lucide";
 import { useState } from "preact/hooks";
 import type { Queued, Summary } from "../api/types";
 import { discard, dispatch, outbox, post, send, state } from "../app";
+import { PATIENCE } from "../link/machine";
 import type { Sent } from "../state/model";
+import type { Letter } from "../state/outbox";
 import { useStore } from "../store";
+import { useNow } from "../ui/clock";
 import { focused } from "../ui/focus";
 import { Icon } from "../ui/icon";
+import { ProblemNotice } from "../ui/problem";
 
 export function Waiting({ session }: { session: Summary }) {
   const sent = useStore(state, (now) => now.sent);
@@ -51,21 +55,13 @@ function troubleOf(sent: Sent): { message: string; hint?: string } | undefined {
 
 function Refused({ id, sent }: { id: string; sent: Sent }) {
   const trouble = troubleOf(sent);
+  if (!trouble) return null;
   return (
-    <div class="notice error" role="alert">
-      <div>
-        <p>{trouble?.message}</p>
-        {trouble?.hint && <p class="hint">{trouble.hint}</p>}
-        {sent.text && (
-          <p class="letter" dir="auto">
-            {sent.text}
-          </p>
-        )}
-      </div>
+    <ProblemNotice problem={trouble} words={sent.text}>
       <button type="button" class="plain small" onClick={() => dispatch({ type: "forget", id })}>
         Dismiss
       </button>
-    </div>
+    </ProblemNotice>
   );
 }
 
@@ -114,17 +110,26 @@ function InQueue({ session, queued }: { session: Summary; queued: Queued }) {
   );
 }
 
+const isUnderWay = ({ sent, asks }: Letter): boolean => sent !== undefined && !asks;
+
+/** What is to be known of those that wait. */
+function headOf(letters: readonly Letter[]): string {
+  const asking = letters.filter(({ asks }) => asks);
+  if (asking.some(({ sent }) => sent !== undefined)) return "Not confirmed. Look whether it arrived.";
+  if (asking.length > 0) return "Written offline. Things happened since.";
+  return letters.every(isUnderWay) ? "On its way" : "Goes out when we are back";
+}
+
 export function Outbox({ sessionId }: { sessionId: string }) {
-  const letters = useStore(outbox, (now) => now).filter((letter) => letter.sessionId === sessionId);
+  const all = useStore(outbox, (now) => now).filter((letter) => letter.sessionId === sessionId);
+  const now = useNow(all.some(isUnderWay));
+  // Most are confirmed before anybody could read that they are not.
+  const letters = all.filter((letter) => !isUnderWay(letter) || now - (letter.sent ?? 0) > PATIENCE);
   if (letters.length === 0) return null;
   return (
     <section class="queue" aria-label="Outbox">
       <header>
-        <span>
-          {letters.some((letter) => letter.asks)
-            ? "Written offline. Things happened since."
-            : "Goes out when we are back"}
-        </span>
+        <span>{headOf(letters)}</span>
       </header>
       {letters.map((letter) => (
         <div class="queued" key={letter.id}>
@@ -137,9 +142,11 @@ export function Outbox({ sessionId }: { sessionId: string }) {
               <Icon of={Send} size={15} />
             </button>
           )}
-          <button type="button" class="plain" aria-label="Discard" onClick={() => discard(letter)}>
-            <Icon of={Trash2} size={15} />
-          </button>
+          {!isUnderWay(letter) && (
+            <button type="button" class="plain" aria-label="Discard" onClick={() => discard(letter)}>
+              <Icon of={Trash2} size={15} />
+            </button>
+          )}
         </div>
       ))}
     </section>

@@ -78,13 +78,20 @@ export type Sent = {
   problem?: Problem;
 };
 
+/** The daemon lists so many sessions, the newest; the others are asked for. */
+export const LISTED = 100;
+
 export type State = {
   hello: Hello | undefined;
   sessions: Readonly<Record<string, Summary>>;
-  /** When the list was last known to be whole, by this device's clock. */
+  /** When the list was last known to be true, by this device's clock. */
   inStepAt: number | undefined;
+  /** True once the daemon has listed sessions in the life of this page. */
+  listed: boolean;
   opened: Readonly<Record<string, Opened>>;
   sent: Readonly<Record<string, Sent>>;
+  /** Why a session, or its screen, is not followed, where the daemon said so. */
+  troubles: Readonly<Record<string, Problem>>;
   /** The agents' own screens that are watched. */
   screens: Readonly<Record<string, Screen>>;
   /** Who works for whom, once it was asked for. */
@@ -99,8 +106,10 @@ export const EMPTY: State = {
   hello: undefined,
   sessions: {},
   inStepAt: undefined,
+  listed: false,
   opened: {},
   sent: {},
+  troubles: {},
   screens: {},
   team: undefined,
   teamNews: 0,

@@ -1,5 +1,5 @@
-// Prompts that were written without a connection. They go out on return only if nobody spoke in the session
-// meanwhile; else the person is asked. Pure.
+// Prompts that the daemon has not confirmed yet, kept through the end of the page. Those that were written without a
+// connection go out on return only if nobody spoke in the session meanwhile; else the person is asked. Pure.
 
 import type { Event, Summary } from "../api/types";
 
@@ -14,7 +14,12 @@ export type Letter = {
   seq: number;
   /** Something happened since: the person decides. */
   asks: boolean;
+  /** When it was handed to the connection, if it was. */
+  sent?: number;
 };
+
+/** What got no reply is sent again with the same id, which the daemon runs once, for this long. */
+export const RESEND_FOR = 60_000;
 
 export type Sorted = { send: readonly Letter[]; keep: readonly Letter[] };
 
@@ -41,6 +46,7 @@ export function sort(
   letters: readonly Letter[],
   sessions: Readonly<Record<string, Summary>>,
   quiet: ReadonlySet<string> = new Set(),
+  now = Number.POSITIVE_INFINITY,
 ): Sorted {
   const send: Letter[] = [];
   const keep: Letter[] = [];
@@ -48,7 +54,8 @@ export function sort(
   const going = new Set<string>();
   for (const letter of letters) {
     const session = sessions[letter.sessionId];
-    const still = session !== undefined && (session.seq <= letter.seq || quiet.has(letter.id));
+    const again = letter.sent !== undefined && now - letter.sent < RESEND_FOR;
+    const still = session !== undefined && (again || session.seq <= letter.seq || quiet.has(letter.id));
     if (!letter.asks && (still || going.has(letter.sessionId))) {
       send.push(letter);
       going.add(letter.sessionId);

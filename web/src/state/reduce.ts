@@ -12,7 +12,7 @@ import type {
 } from "../api/types";
 import { foldLive } from "./live";
 import type { AnyEvent, Note, Opened, Sent, State, ToolFacts } from "./model";
-import { EMPTY_SESSION } from "./model";
+import { EMPTY_SESSION, LISTED } from "./model";
 import { draw } from "./screen";
 import type { Team } from "./team";
 
@@ -20,6 +20,7 @@ export type Action =
   | { type: "frame"; frame: ServerFrame; at: number }
   /** `before`: the place that was asked for. */
   | { type: "page"; sessionId: string; before: number; page: Messages }
+  | { type: "older_sessions"; sessions: readonly Summary[] }
   | { type: "sent"; id: string; sent: Sent }
   | { type: "forget"; id: string }
   | { type: "failed"; id: string; problem: Problem }
@@ -34,7 +35,7 @@ export const LONGEST_WINDOW = 1500;
 const KEPT = 1000;
 /** So many sessions stay opened: those that were asked for last. One that has left is asked for anew. */
 export const MOST_OPENED = 20;
-/** So many notes, tool facts and settled commands are kept. */
+/** So many notes, tool facts and commands that are over are kept. */
 const MOST_NOTES = 1000;
 const MOST_FACTS = 1000;
 const MOST_SENT = 100;
@@ -60,8 +61,10 @@ export function reduce(state: State, action: Action): State {
       return onFrame(state, action.frame, action.at);
     case "page":
       return change(state, action.sessionId, (opened) => onPage(opened, action.before, action.page));
+    case "older_sessions":
+      return action.sessions.reduce(newer, state);
     case "sent":
-      return { ...state, sent: bounded({ ...state.sent, [action.id]: action.sent }, MOST_SENT) };
+      return { ...state, sent: { ...settled(state.sent), [action.id]: action.sent } };
     case "forget":
       return { ...state, sent: without(state.sent, action.id) };
     case "failed": {
@@ -87,9 +90,11 @@ export function reduce(state: State, action: Action): State {
         sessions: {},
         opened: {},
         sent: {},
+        troubles: {},
         screens: {},
         team: undefined,
         inStepAt: undefined,
+        listed: false,
       };
   }
 }
@@ -101,20 +106,22 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
     case "sessions":
       return {
         ...state,
-        sessions: Object.fromEntries(frame.sessions.map((session) => [session.id, session])),
+        sessions: { ...beyond(state, frame.sessions), ...byId(frame.sessions) },
         inStepAt: at,
+        listed: true,
       };
     case "session":
       return { ...newer(state, frame.session), inStepAt: at };
     case "resumed":
-      return change(state, frame.session_id, (opened) =>
+      return change(followed(state, frame.session_id), frame.session_id, (opened) =>
         frame.after === opened.seq && frame.epoch === opened.epoch
           ? { ...opened, stored: false, torn: false, caughtUp: true }
           : { ...opened, torn: true },
       );
     case "snapshot": {
       const opened = { ...without(state.opened, frame.session_id), [frame.session_id]: fromSnapshot(frame) };
-      return newer({ ...state, opened: bounded(opened, MOST_OPENED) }, frame.session);
+      const now = { ...followed(state, frame.session_id), opened: bounded(opened, MOST_OPENED) };
+      return newer(now, frame.session);
     }
     case "events":
       return change(state, frame.session_id, (opened) => onEvents(opened, frame.events, frame.caught_up));
@@ -124,15 +131,11 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
         ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, reply: frame.reply } } }
         : state;
     }
-    case "error": {
-      const sent = frame.id === undefined ? undefined : state.sent[frame.id];
-      return sent && frame.id !== undefined
-        ? { ...state, sent: { ...state.sent, [frame.id]: { ...sent, problem: frame.error } } }
-        : state;
-    }
+    case "error":
+      return frame.id === undefined ? state : onError(state, frame.id, frame.error);
     case "screen":
       return {
-        ...state,
+        ...followed(state, frame.session_id),
         screens: { ...state.screens, [frame.session_id]: draw(state.screens[frame.session_id], frame) },
       };
     case "team":
@@ -143,6 +146,28 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
       // A kind that a newer daemon knows.
       return state;
   }
+}
+
+/** What a command came to, or why a session is not followed. */
+function onError(state: State, id: string, problem: Problem): State {
+  const sent = Object.hasOwn(state.sent, id) ? state.sent[id] : undefined;
+  if (sent) return { ...state, sent: { ...state.sent, [id]: { ...sent, problem } } };
+  return { ...state, troubles: bounded({ ...state.troubles, [id]: problem }, MOST_OPENED) };
+}
+
+function followed(state: State, id: string): State {
+  return Object.hasOwn(state.troubles, id) ? { ...state, troubles: without(state.troubles, id) } : state;
+}
+
+function byId(sessions: readonly Summary[]): Readonly<Record<string, Summary>> {
+  return Object.fromEntries(sessions.map((session) => [session.id, session]));
+}
+
+/** A full list says nothing of sessions that are older than all in it. What the phone kept is not believed beside it. */
+function beyond({ sessions, listed }: State, list: readonly Summary[]): Readonly<Record<string, Summary>> {
+  const oldest = listed && list.length >= LISTED ? list.at(-1)?.updated_at : undefined;
+  if (oldest === undefined) return {};
+  return byId(Object.values(sessions).filter(({ updated_at }) => updated_at < oldest));
 }
 
 /** An older summary never replaces a newer one. */
@@ -369,6 +394,18 @@ function change(state: State, id: string, by: (opened: Opened) => Opened): State
 function without<T>(record: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> {
   const { [key]: _gone, ...rest } = record;
   return rest;
+}
+
+/** Without the oldest of what is over, where there is too much of it. What waits, and words that did not arrive, stay. */
+function settled(sent: State["sent"]): State["sent"] {
+  const over = Object.keys(sent).filter((id) => sent[id] && isOver(sent[id]));
+  const gone = new Set(over.slice(0, Math.max(0, over.length - MOST_SENT)));
+  return gone.size === 0 ? sent : Object.fromEntries(Object.entries(sent).filter(([id]) => !gone.has(id)));
+}
+
+function isOver({ reply, problem, text }: Sent): boolean {
+  const done = reply !== undefined && "done" in reply && problem === undefined;
+  return done || (text === undefined && (reply !== undefined || problem !== undefined));
 }
 
 /** The newest `most` entries, by the order in which they came. */

@@ -4,7 +4,7 @@ import { parsePatch, type StructuredPatch, structuredPatch } from "diff";
 import { WrapText } from "lucide";
 import { choose, settings } from "../settings";
 import { recounted } from "../state/patch";
-import { unturned } from "../state/risk";
+import { bare, unturned } from "../state/risk";
 import { base } from "../state/words";
 import { useStore } from "../store";
 import { Icon } from "./icon";
@@ -60,7 +60,7 @@ function framed(text: string): string {
 
 function nameOf(file: StructuredPatch): string {
   const name = file.newFileName === "/dev/null" ? file.oldFileName : file.newFileName;
-  return name ?? file.index ?? "";
+  return bare(name ?? file.index ?? "");
 }
 
 /** How many lines came and went. */
