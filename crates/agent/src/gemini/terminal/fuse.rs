@@ -196,8 +196,8 @@ impl Fusion {
         self.answered = Some(id);
         if matches!(effect, Effect::RejectOnce | Effect::RejectAlways) {
             if of_turn {
-                // Who came in the middle of a turn knows of it by what was asked.
-                self.turn();
+                // Who came in the middle of a turn knows of it by what was asked; what was said in it before is not news.
+                self.turn.get_or_insert_default();
             }
             self.interrupted();
         }
@@ -636,6 +636,18 @@ mod tests {
         fusion.screen(&says(SessionStatus::Idle, "It is 7."), SETTLED, &mut out);
         assert_eq!(heard(&out), ["(end)", "It is 7."]);
         assert!(fusion.is_written_late(), "the file may still have it");
+    }
+
+    #[test]
+    fn who_comes_in_the_middle_of_a_turn_and_ends_it_hears_nothing_old_of_it() {
+        let (mut fusion, mut out) = (Fusion::new("s"), Vec::new());
+        let asks = Reading { answer: Some("Running.".to_owned()), ..asking("ls") };
+        fusion.screen(&asks, SETTLED, &mut out);
+        out.clear();
+        fusion.answered("No", Effect::RejectOnce, None, &mut out);
+        fusion.screen(&says(SessionStatus::Idle, "Running."), DRAWN, &mut out);
+        fusion.screen(&says(SessionStatus::Idle, "Running."), SETTLED, &mut out);
+        assert_eq!(heard(&out), ["(end)"]);
     }
 
     #[test]
