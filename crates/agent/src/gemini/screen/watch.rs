@@ -159,10 +159,8 @@ impl Watch {
             self.answer.clear();
         }
         let Some(answer) = &reading.answer else { return };
-        // The picture with which a turn ends is the last one of it.
-        let works =
-            |status| matches!(status, Some(SessionStatus::Working | SessionStatus::Waiting));
-        let working = works(reading.status) || works(self.status);
+        let working =
+            matches!(reading.status, Some(SessionStatus::Working | SessionStatus::Waiting));
         if let Some(more) = grown(&self.answer, answer).filter(|more| working && !more.is_empty()) {
             let text = Text::from(more.to_owned());
             let kind = EventKind::TextGrew { part: Part::Text, text, message_id: None };

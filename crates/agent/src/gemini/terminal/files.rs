@@ -10,11 +10,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use tokio::sync::mpsc;
-
-/// So often a file is read that cannot be watched.
-const UNWATCHED: Duration = Duration::from_secs(1);
 
 /// A file with more bytes than this has more in it than the CLI's own words at its start.
 const SMALL: u64 = 64 << 10;
@@ -108,12 +104,6 @@ impl Files {
 
     /// Waits until something was written.
     pub(super) async fn changed(&mut self) {
-        if self.watched.is_none() {
-            // There are no more watches to be had on this machine: what is written is seen late, and not never.
-            tokio::time::sleep(UNWATCHED).await;
-            self.arm();
-            return;
-        }
         if self.changed.recv().await.is_none() {
             std::future::pending::<()>().await;
         }
@@ -257,20 +247,9 @@ fn sessions(gemini: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Files, fs, in_which, project_hash};
+    use super::{fs, in_which, project_hash};
     use serde_json::json;
     use std::path::Path;
-
-    #[tokio::test]
-    async fn what_cannot_be_watched_is_looked_at_all_the_same() {
-        let home = tempfile::tempdir().unwrap();
-        let gemini = home.path().join("not there yet");
-        let mut files = Files::new(gemini.clone(), Path::new("/w/shop"), Some("s".to_owned()));
-        assert!(files.watched.is_none());
-        fs::create_dir(&gemini).unwrap();
-        let heard = tokio::time::timeout(Duration::from_mins(1), files.changed()).await;
-        assert!(heard.is_ok() && files.watched.is_some());
-    }
 
     #[test]
     fn who_cleared_the_conversation_is_followed_into_the_new_one() {

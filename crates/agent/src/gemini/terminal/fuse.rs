@@ -3,8 +3,8 @@
 use super::super::screen::{Dialog, Reading, Watch, shows_the_same};
 use super::noted::Noted;
 use crate::model::{
-    Answer, Block, Content, Effect, Event, EventKind, Failure, Level, Message, Part, Phase,
-    QuestionKind, Rewrite, Role, SessionChange, SessionStatus, Source, StopReason, Text,
+    Answer, Effect, Event, EventKind, Failure, Level, Phase, QuestionKind, Rewrite, Role,
+    SessionChange, SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -17,7 +17,6 @@ pub struct Fusion {
     /// The question that was answered by us: its going is no news.
     answered: Option<String>,
     turn: Option<Turn>,
-    spoken: Spoken,
     /// What hooks told of questions.
     noted: Noted,
     /// Prompts that were sent and have not begun a turn.
@@ -37,20 +36,6 @@ struct Turn {
     told: bool,
     /// Somebody stopped it.
     cancelled: bool,
-}
-
-/// How what the agent says in a turn is known, once the turn has begun.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
-    /// No turn has begun since we are here.
-    #[default]
-    Before,
-    /// Not at all yet.
-    Nothing,
-    /// It was seen on the screen.
-    Seen,
-    /// The session file has it.
-    Recorded,
 }
 
 /// What is known of a screen beside what stands on it.
@@ -73,7 +58,6 @@ impl Fusion {
             screen: Watch::default(),
             answered: None,
             turn: None,
-            spoken: Spoken::default(),
             noted: Noted::default(),
             sent: VecDeque::new(),
             said: Vec::new(),
@@ -115,19 +99,6 @@ impl Fusion {
     /// Whether the agent was told this since we are here, by whomever.
     pub fn has_heard(&self, mut is: impl FnMut(&str) -> bool) -> bool {
         self.heard.iter().any(|heard| is(heard))
-    }
-
-    /// Whether a turn has ended of whose words the session file has nothing yet.
-    pub fn is_written_late(&self) -> bool {
-        self.turn.is_none() && matches!(self.spoken, Spoken::Nothing | Spoken::Seen)
-    }
-
-    /// The turn that is going on, which begins now where none is.
-    fn turn(&mut self) -> &mut Turn {
-        if self.turn.is_none() {
-            self.spoken = Spoken::Nothing;
-        }
-        self.turn.get_or_insert_default()
     }
 
     fn hears(&mut self, words: String) {
@@ -196,7 +167,7 @@ impl Fusion {
         self.answered = Some(id);
         if matches!(effect, Effect::RejectOnce | Effect::RejectAlways) {
             if of_turn {
-                // Who came in the middle of a turn knows of it by what was asked; what was said in it before is not news.
+                // Who came in the middle of a turn knows of it by what was asked.
                 self.turn.get_or_insert_default();
             }
             self.interrupted();
@@ -245,20 +216,6 @@ impl Fusion {
         }
         if picture.settled {
             self.screen.stands();
-            self.hear_late(&seen, out);
-        }
-    }
-
-    /// The title may say that a turn has ended before its words are drawn: they are told once they stand there, unless the session
-    /// file was faster.
-    fn hear_late(&mut self, seen: &Reading, out: &mut Vec<Event<'static>>) {
-        let at_rest = matches!(seen.status, Some(SessionStatus::Idle | SessionStatus::Error));
-        let unheard = self.turn.is_none() && self.spoken == Spoken::Nothing;
-        if let Some(answer) = seen.answer.as_ref().filter(|_| at_rest && unheard) {
-            let text = Text::from(answer.clone());
-            let kind = EventKind::TextGrew { part: Part::Text, text, message_id: None };
-            out.push(Event::new(Source::Screen, kind).derived("screen"));
-            self.spoken = Spoken::Seen;
         }
     }
 
@@ -282,7 +239,7 @@ impl Fusion {
             EventKind::SessionChanged(SessionChange { status: Some(status), .. }) => match status {
                 SessionStatus::Working if self.turn.as_ref().is_none_or(|turn| !turn.told) => {
                     out.push(event);
-                    self.turn();
+                    self.turn.get_or_insert_default();
                     if let Some(prompt) = self.sent.pop_front() {
                         self.begin(prompt, Source::Pollux, out);
                     }
@@ -291,15 +248,6 @@ impl Fusion {
                 SessionStatus::Idle | SessionStatus::Error => self.end(reading, out),
                 _ => {}
             },
-            EventKind::TextGrew { .. } => {
-                if self.spoken == Spoken::Recorded && !is_at_work(self.screen.status()) {
-                    // The file has it whole.
-                    return;
-                }
-                if self.turn.is_some() && self.spoken == Spoken::Nothing {
-                    self.spoken = Spoken::Seen;
-                }
-            }
             EventKind::Asked(question) => {
                 let noted = self.screen.open().and_then(|(_, dialog)| self.noted.take(dialog));
                 if let Some(noted) = noted {
@@ -367,9 +315,6 @@ impl Fusion {
                 if !*changed {
                     self.recorded.push(message.id.clone());
                 }
-                if message.role == Role::Assistant && !message.copied {
-                    self.writes(message, *changed);
-                }
                 // What the CLI says in the person's name is no prompt.
                 if message.role == Role::User && !message.meta && !*changed {
                     let prompt = message.text();
@@ -396,23 +341,11 @@ impl Fusion {
         out.push(event);
     }
 
-    /// The agent's words are written down: the last of this turn, unless they go with a call, after which it speaks again.
-    fn writes(&mut self, message: &Message<'_>, changed: bool) {
-        let calls = matches!(&message.content, Content::Blocks(blocks)
-            if blocks.iter().any(|block| matches!(block, Block::ToolUse { .. })));
-        self.spoken = match self.spoken {
-            Spoken::Before => Spoken::Before,
-            Spoken::Nothing | Spoken::Recorded if calls => Spoken::Seen,
-            _ if !calls && !changed && !message.text().trim().is_empty() => Spoken::Recorded,
-            spoken => spoken,
-        };
-    }
-
     /// Takes what a hook was told. What the screen or the file say better is left to them.
     pub fn hook(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
         match event.kind {
             EventKind::TurnStarted { prompt } => {
-                self.turn();
+                self.turn.get_or_insert_default();
                 self.arrived(&prompt.to_str());
                 self.remember(&prompt.to_str());
                 self.hears(prompt.to_string());
@@ -442,7 +375,6 @@ impl Fusion {
     /// The conversation was put away, and a new one begun.
     pub fn cleared(&mut self, out: &mut Vec<Event<'static>>) {
         self.said.clear();
-        self.spoken = Spoken::Before;
         if self.recorded.is_empty() {
             return;
         }
@@ -472,10 +404,6 @@ impl Fusion {
         let kind = EventKind::SessionEnded { reason: reason.to_owned() };
         out.push(Event::new(Source::Pollux, kind));
     }
-}
-
-fn is_at_work(status: Option<SessionStatus>) -> bool {
-    matches!(status, Some(SessionStatus::Working | SessionStatus::Waiting))
 }
 
 /// Whether a question is asked by an agent that works, and by no other.
@@ -575,103 +503,6 @@ mod tests {
             "session_changed idle",
         ];
         assert_eq!(kinds(&out), expected);
-    }
-
-    /// What was told to be said, and what by the file.
-    fn heard(events: &[Event<'_>]) -> Vec<String> {
-        let word = |event: &Event<'_>| match &event.kind {
-            EventKind::TextGrew { text, .. } => {
-                assert_eq!(event.derived, Some("screen"));
-                Some(text.to_string())
-            }
-            EventKind::TurnEnded { .. } => Some("(end)".to_owned()),
-            EventKind::MessageRecorded { .. } => Some("(file)".to_owned()),
-            _ => None,
-        };
-        events.iter().filter_map(word).collect()
-    }
-
-    fn says(status: SessionStatus, answer: &str) -> Reading {
-        let query = Some("go".to_owned());
-        let answer = (!answer.is_empty()).then(|| answer.to_owned());
-        Reading { query, answer, ..reading(status) }
-    }
-
-    /// The session file says this.
-    fn writes(fusion: &mut Fusion, line: &str, out: &mut Vec<Event<'static>>) {
-        let file = format!("{}\n{line}\n", r#"{"sessionId":"s","projectHash":"p"}"#);
-        for event in events(file.as_bytes()) {
-            fusion.file(event, out);
-        }
-    }
-
-    /// A log in which a turn has begun.
-    fn at_work() -> Fusion {
-        let mut fusion = Fusion::new("s");
-        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut Vec::new());
-        fusion.sent("go");
-        fusion.screen(&says(SessionStatus::Working, ""), DRAWN, &mut Vec::new());
-        fusion
-    }
-
-    #[test]
-    fn words_that_are_drawn_with_the_end_of_the_turn_are_told_before_it() {
-        let (mut fusion, mut out) = (at_work(), Vec::new());
-        fusion.screen(&says(SessionStatus::Idle, "It is 7."), DRAWN, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "It is 7."), SETTLED, &mut out);
-        assert_eq!(heard(&out), ["It is 7.", "(end)"]);
-        let (mut fusion, mut out) = (at_work(), Vec::new());
-        fusion.screen(&says(SessionStatus::Working, "It"), DRAWN, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "It is 7."), SETTLED, &mut out);
-        assert_eq!(heard(&out).concat(), "It is 7.(end)");
-    }
-
-    #[test]
-    fn words_that_are_drawn_after_the_end_of_the_turn_are_told_all_the_same() {
-        let (mut fusion, mut out) = (at_work(), Vec::new());
-        fusion.screen(&says(SessionStatus::Idle, ""), SETTLED, &mut out);
-        assert!(fusion.is_written_late());
-        fusion.screen(&says(SessionStatus::Idle, "It"), DRAWN, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "It is 7."), SETTLED, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "It is 7."), SETTLED, &mut out);
-        assert_eq!(heard(&out), ["(end)", "It is 7."]);
-        assert!(fusion.is_written_late(), "the file may still have it");
-    }
-
-    #[test]
-    fn who_comes_in_the_middle_of_a_turn_and_ends_it_hears_nothing_old_of_it() {
-        let (mut fusion, mut out) = (Fusion::new("s"), Vec::new());
-        let asks = Reading { answer: Some("Running.".to_owned()), ..asking("ls") };
-        fusion.screen(&asks, SETTLED, &mut out);
-        out.clear();
-        fusion.answered("No", Effect::RejectOnce, None, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "Running."), DRAWN, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "Running."), SETTLED, &mut out);
-        assert_eq!(heard(&out), ["(end)"]);
-    }
-
-    #[test]
-    fn what_the_file_has_is_not_told_once_more_from_the_screen() {
-        let said = r#"{"id":"1","type":"gemini","model":"m","content":"It is 7."}"#;
-        let (mut fusion, mut out) = (at_work(), Vec::new());
-        writes(&mut fusion, said, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "It is 7."), SETTLED, &mut out);
-        assert_eq!(heard(&out), ["(file)", "(end)"]);
-        assert!(!fusion.is_written_late());
-    }
-
-    #[test]
-    fn words_beside_a_call_are_not_the_last_ones() {
-        let call = r#"{"id":"1","type":"gemini","model":"m","content":"Let me see.","toolCalls":[
-            {"id":"c","name":"list_directory","args":{},"status":"success"}]}"#;
-        let (mut fusion, mut out) = (at_work(), Vec::new());
-        fusion.screen(&says(SessionStatus::Working, "Let me see."), DRAWN, &mut out);
-        writes(&mut fusion, &call.replace('\n', ""), &mut out);
-        out.clear();
-        fusion.screen(&says(SessionStatus::Idle, "Let me see.\n\nIt is 7."), DRAWN, &mut out);
-        fusion.screen(&says(SessionStatus::Idle, "Let me see.\n\nIt is 7."), SETTLED, &mut out);
-        assert_eq!(heard(&out), ["\n\nIt is 7.", "(end)"]);
-        assert!(fusion.is_written_late());
     }
 
     #[test]

@@ -314,8 +314,7 @@ impl Work {
         self.ready = self.ready.filter(|_| idle).or_else(|| idle.then(Instant::now));
         // A CLI that starts draws on for a while around an input box that is ready.
         let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= self.stands());
-        let late = settled && self.fusion.is_written_late();
-        if late || self.reading.status != Some(self.fusion.status()) {
+        if self.reading.status != Some(self.fusion.status()) {
             // What was said comes before the end of the turn in which it was said.
             self.read_file().await;
         }
