@@ -26,7 +26,8 @@ impl Attach {
 }
 
 /// Becomes tmux. On a server of ours everybody who looks has a view of their own, so that two people can look at two
-/// agents: the view goes when they leave.
+/// agents: the view goes when they leave. Not by tmux's option for that (`destroy-unattached`): tmux 3.3a takes the view away under
+/// who is about to leave, and dies of it, with all agents.
 #[expect(clippy::disallowed_methods, reason = "this process becomes tmux: there is no child")]
 pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
     let mut tmux = std::process::Command::new("tmux");
@@ -36,8 +37,11 @@ pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
     if found.socket == Socket::Users {
         tmux.args(["attach-session", "-t", &found.pane]);
     } else {
-        tmux.args(["new-session", "-t", SESSION, ";", "select-window", "-t", &found.pane, ";"]);
-        tmux.args(["set-option", "destroy-unattached", "on"]);
+        let view = format!("view-{}", std::process::id());
+        let gone = format!("kill-session -t ={view}");
+        tmux.args(["new-session", "-t", SESSION, "-s", &view, ";"]);
+        tmux.args(["set-hook", "-t", &format!("={view}:"), "client-detached", &gone, ";"]);
+        tmux.args(["select-window", "-t", &found.pane]);
     }
     Err(tmux.exec()).with_context(|| {
         Trouble::failed("no_tmux", "could not start tmux")
