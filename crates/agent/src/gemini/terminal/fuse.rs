@@ -19,6 +19,8 @@ pub struct Fusion {
     turn: Option<Turn>,
     /// What hooks told of questions.
     noted: Noted,
+    /// The prompt that the session file had before its turn was seen: the file is sometimes faster than the screen.
+    early: Option<String>,
     /// Prompts that were sent and have not begun a turn.
     sent: VecDeque<String>,
     /// What was said here: what is looked for in session files.
@@ -59,6 +61,7 @@ impl Fusion {
             answered: None,
             turn: None,
             noted: Noted::default(),
+            early: None,
             sent: VecDeque::new(),
             said: Vec::new(),
             heard: VecDeque::new(),
@@ -110,6 +113,7 @@ impl Fusion {
 
     /// A prompt was sent.
     pub fn sent(&mut self, prompt: &str) {
+        self.early = None;
         self.sent.push_back(prompt.to_owned());
         self.remember(prompt);
     }
@@ -216,6 +220,9 @@ impl Fusion {
         }
         if picture.settled {
             self.screen.stands();
+            if reading.status == Some(SessionStatus::Idle) {
+                self.early = None;
+            }
         }
     }
 
@@ -240,7 +247,10 @@ impl Fusion {
                 SessionStatus::Working if self.turn.as_ref().is_none_or(|turn| !turn.told) => {
                     out.push(event);
                     self.turn.get_or_insert_default();
-                    if let Some(prompt) = self.sent.pop_front() {
+                    // What is said in a turn is told after its beginning, also where the file was faster.
+                    if let Some(prompt) = self.early.take() {
+                        self.begin(prompt, Source::SessionFile, out);
+                    } else if let Some(prompt) = self.sent.pop_front() {
                         self.begin(prompt, Source::Pollux, out);
                     }
                     return;
@@ -321,6 +331,7 @@ impl Fusion {
                     if !prompt.trim().is_empty() {
                         self.arrived(&prompt);
                         self.hears(prompt.clone());
+                        self.early = self.turn.is_none().then(|| prompt.clone());
                         self.begin(prompt, Source::SessionFile, out);
                     }
                 }
@@ -503,6 +514,54 @@ mod tests {
             "session_changed idle",
         ];
         assert_eq!(kinds(&out), expected);
+    }
+
+    #[test]
+    fn a_turn_begins_before_what_is_said_in_it_also_where_the_file_is_faster_than_the_screen() {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        let record = |kind: &str, text: &str| {
+            let head = r#"{"sessionId":"s","projectHash":"p"}"#;
+            let told = format!(
+                r#"{head}
+{{"id":"{kind}","type":"{kind}","model":"m","content":[{{"text":"{text}"}}]}}
+"#
+            );
+            let is_message =
+                |event: &Event<'_>| matches!(event.kind, EventKind::MessageRecorded { .. });
+            events(told.as_bytes()).into_iter().find(is_message).unwrap()
+        };
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        fusion.sent("go");
+        out.clear();
+        fusion.file(record("user", "go"), &mut out);
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.file(record("gemini", "gone"), &mut out);
+        fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+        let order: Vec<String> = kinds(&out)
+            .into_iter()
+            .map(|kind| kind.split(' ').next().unwrap_or_default().to_owned())
+            .collect();
+        let recorded = "message_recorded";
+        let expected = [
+            recorded,
+            "session_changed",
+            "turn_started",
+            recorded,
+            "turn_ended",
+            "session_changed",
+        ];
+        assert_eq!(order, expected);
+        // A prompt that is known from before is not the next one's.
+        fusion.file(record("user", "go"), &mut out);
+        fusion.sent("more");
+        out.clear();
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        let told = out.iter().find_map(|event| match &event.kind {
+            EventKind::TurnStarted { prompt } => Some(prompt.to_string()),
+            _ => None,
+        });
+        assert_eq!(told.as_deref(), Some("more"));
     }
 
     #[test]
