@@ -2,12 +2,14 @@
 
 use crate::shell::{self, present, run_with, run_words, say, target, words_and};
 use crate::web;
+use anyhow::Context;
 
 /// The walls between crates: what the library must not be able to reach.
 const WALLS: [&str; 2] = ["clap", "axum"];
 
 pub(crate) fn run() -> anyhow::Result<()> {
     shell::run("cargo fmt --all --check")?;
+    fuzz_lock()?;
     shell::run("cargo clippy --workspace --all-targets --locked -- -D warnings")?;
     run_with(
         "cargo doc --workspace --no-deps --document-private-items --locked",
@@ -16,6 +18,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     walls()?;
     deny()?;
     web::check()
+}
+
+/// The fuzz targets are a workspace of their own: what the library depends on newly must be in their lock file too.
+fn fuzz_lock() -> anyhow::Result<()> {
+    let line = "cargo metadata --quiet --locked --format-version 1 --manifest-path fuzz/Cargo.toml";
+    shell::told(line).map(drop).context("hint: cargo update --workspace in fuzz/")
 }
 
 fn walls() -> anyhow::Result<()> {
