@@ -14,6 +14,7 @@ use super::whole::{Format, text};
 use super::wire::{Call, FunctionCall, Glance, Json, Row, Thought};
 use crate::gemini::tools;
 use crate::model::{Role, Usage};
+use foldhash::fast::RandomState;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -450,7 +451,7 @@ fn spent<'b>(ever: impl Iterator<Item = (&'b str, &'b Brief)>) -> Vec<Spent> {
 }
 
 fn tool_calls<'b>(briefs: impl Iterator<Item = &'b Brief>) -> BTreeMap<String, Calls> {
-    let mut seen = HashSet::new();
+    let mut seen: HashSet<u64, RandomState> = HashSet::default();
     let mut tools: BTreeMap<String, Calls> = BTreeMap::new();
     for call in briefs.flat_map(Brief::calls).filter(|call| call.id == 0 || seen.insert(call.id)) {
         let tool = tools.entry(call.name.clone()).or_default();

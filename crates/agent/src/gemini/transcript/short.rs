@@ -5,8 +5,9 @@
 //! All else stays as it is, byte for byte: what is left is JSON exactly where the whole is, and says the same. Where that
 //! cannot be promised, there is no short text, and the file is read the long way.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 use serde_json::value::RawValue;
-use wide::u8x16;
 
 /// What stands in the place of a long string. It is not blank, and neither is what it stands for.
 pub(super) const MARK: &str = "\u{fffc}";
@@ -57,21 +58,8 @@ struct Cut {
 impl<'a> Short<'a> {
     /// The short text; none where a string does not end on its line, or holds what no string may hold.
     pub(super) fn of(whole: &'a str, spare: &mut Spare) -> Option<Self> {
-        let mut reader = Reader::of(whole, std::mem::take(spare));
-        let mut is_escaped = false;
-        let (blocks, rest) = whole.as_bytes().as_chunks();
-        for (at, bytes) in blocks.iter().enumerate() {
-            let block = Block::of(bytes, &mut is_escaped);
-            // Most blocks are in the midst of a long text.
-            if block.quotes | block.controls | block.rare != 0 || reader.open.is_none() {
-                reader.take(at * BLOCK, &block)?;
-            }
-        }
-        let mut last = [b' '; BLOCK];
-        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        reader.take(whole.len() - rest.len(), &Block::of(&last, &mut is_escaped))?;
-        reader.short.text.push_str(whole.get(reader.copied..)?);
-        reader.open.is_none().then_some(reader.short)
+        let reader = Reader::of(whole, std::mem::take(spare));
+        dispatch!(Level::new(), simd => reader.read(simd))
     }
 
     /// Gives its memory back.
@@ -117,6 +105,27 @@ impl<'a> Reader<'a> {
         cuts.clear();
         let short = Short { whole, text, cuts };
         Self { short, open: None, is_plain: true, copied: 0 }
+    }
+
+    /// Reads all blocks, with what this processor has for it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "else it is not compiled for this processor")]
+    fn read<S: Simd>(mut self, simd: S) -> Option<Short<'a>> {
+        let whole = self.short.whole;
+        let mut is_escaped = false;
+        let (blocks, rest) = whole.as_bytes().as_chunks();
+        for (at, bytes) in blocks.iter().enumerate() {
+            let block = Block::of(simd, bytes, &mut is_escaped);
+            // Most blocks are in the midst of a long text.
+            if block.quotes | block.controls | block.rare != 0 || self.open.is_none() {
+                self.take(at * BLOCK, &block)?;
+            }
+        }
+        let mut last = [b' '; BLOCK];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        self.take(whole.len() - rest.len(), &Block::of(simd, &last, &mut is_escaped))?;
+        self.short.text.push_str(whole.get(self.copied..)?);
+        self.open.is_none().then_some(self.short)
     }
 
     /// Reads one block; none where it is not JSON.
@@ -178,19 +187,20 @@ struct Block {
 
 impl Block {
     /// Reads a block, of which the very first byte may be escaped.
-    #[inline]
-    fn of(bytes: &[u8; BLOCK], is_escaped: &mut bool) -> Self {
-        let lanes = Lanes::of(bytes);
-        let quotes = lanes.equal(b'"');
-        let backslashes = lanes.equal(b'\\');
-        let controls = lanes.controls();
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "else it is not compiled for this processor")]
+    fn of<S: Simd>(simd: S, bytes: &[u8; BLOCK], is_escaped: &mut bool) -> Self {
+        let lanes: u8x64<S> = (*bytes).simd_into(simd);
+        let quotes = lanes.simd_eq(b'"').to_bitmask();
+        let backslashes = lanes.simd_eq(b'\\').to_bitmask();
+        let controls = lanes.simd_lt(b' ').to_bitmask();
         // Prose has hardly any escapes.
         if backslashes == 0 && !*is_escaped {
             return Self { quotes, backslashes, controls, rare: 0 };
         }
         let escaped = escaped(backslashes, is_escaped);
         // Nearly all that is escaped besides these two is a line end: what is left is looked at one by one, and is seldom there.
-        let usual = quotes | backslashes | lanes.equal(b'n');
+        let usual = quotes | backslashes | lanes.simd_eq(b'n').to_bitmask();
         let rare = rare(escaped & !usual, bytes);
         Self { quotes: quotes & !escaped, backslashes, controls, rare }
     }
@@ -201,40 +211,6 @@ impl Block {
         let sums = [1, 2, 4, 8, 16, 32].iter().fold(self.quotes, |sums, by| sums ^ (sums << by));
         if is_open { !sums } else { sums }
     }
-}
-
-/// How many bytes every processor looks at at once.
-const LANE: usize = 16;
-
-/// The bytes of a block, a few to a lane.
-struct Lanes([u8x16; BLOCK / LANE]);
-
-impl Lanes {
-    fn of(bytes: &[u8; BLOCK]) -> Self {
-        let (lanes, _) = bytes.as_chunks::<LANE>();
-        Self(std::array::from_fn(|at| lanes.get(at).copied().unwrap_or_default().into()))
-    }
-
-    /// Where a byte stands.
-    fn equal(&self, byte: u8) -> u64 {
-        let wanted = u8x16::splat(byte);
-        mask(self.0.map(|lane| lane.simd_eq(wanted)))
-    }
-
-    /// Where control characters stand.
-    fn controls(&self) -> u64 {
-        let last = u8x16::splat(0x1f);
-        let control = |lane: u8x16| lane.min(last).simd_eq(lane);
-        // Texts have none, which the least of their bytes tells.
-        let [first, second, third, fourth] = self.0;
-        let least = first.min(second).min(third.min(fourth));
-        if control(least).to_bitmask() == 0 { 0 } else { mask(self.0.map(control)) }
-    }
-}
-
-fn mask(lanes: [u8x16; BLOCK / LANE]) -> u64 {
-    let [first, second, third, fourth] = lanes.map(|lane| u64::from(lane.to_bitmask()));
-    (first | second << LANE) | (third | fourth << LANE) << (2 * LANE)
 }
 
 /// The bytes after a backslash that is not itself escaped, and whether the next block begins with one.
