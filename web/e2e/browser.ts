@@ -1,6 +1,6 @@
 // A real Chromium, and pages that fail the test when they break the content security policy or throw.
 
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 
@@ -20,8 +20,13 @@ export const DESK = { viewport: { width: 1280, height: 800 }, deviceScaleFactor:
 /** A name that leads here, and that no browser trusts without TLS as it trusts `localhost`. */
 export const ELSEWHERE = "desk.example";
 
-export function launch(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+/** The whole browser, and the same without windows of its own: half the work for each page. */
+const WHOLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const WINDOWLESS = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+
+/** A browser; a whole one for what shows notifications, and for figures. */
+export function launch(kind: "windowless" | "whole" = "windowless"): Promise<Browser> {
+  const executablePath = kind === "windowless" && existsSync(WINDOWLESS) ? WINDOWLESS : WHOLE;
   const names = `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`;
   return chromium.launch({ executablePath, args: ["--no-sandbox", names] });
 }

@@ -11,7 +11,7 @@ import { type Stage, stage, until } from "./stage";
 let browser: Browser;
 let it: Stage | undefined;
 beforeAll(async () => {
-  browser = await launch();
+  browser = await launch("whole");
 });
 afterAll(() => browser?.close());
 afterEach(async () => {

@@ -10,6 +10,7 @@ mod fuzz;
 mod home;
 mod matrix;
 mod measure;
+mod node;
 mod package;
 mod record;
 mod release;

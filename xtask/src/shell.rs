@@ -22,6 +22,13 @@ pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Where programs are looked for, with a directory before all others.
+pub(crate) fn path_with(first: PathBuf) -> anyhow::Result<String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let all = env::join_paths([first].into_iter().chain(env::split_paths(&path)))?;
+    Ok(all.display().to_string())
+}
+
 /// True where a program named `name` answers to `--version`.
 pub(crate) fn present(name: &str) -> bool {
     answers(name, "--version")

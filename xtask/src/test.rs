@@ -1,5 +1,6 @@
 //! All tests: the same command for a newcomer and for CI.
 
+use crate::node;
 use crate::shell::{self, answers, present, run_words, say, words_and};
 use crate::web;
 use pollux_e2e::{Cli, NEEDED, in_ci};
@@ -8,14 +9,16 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     install()?;
     tmux()?;
     neighbours();
+    let env = node::env();
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
     if present("cargo-nextest") {
         // One more at once than there are cores: a good part of their time they wait for other programs.
         let at_once = std::thread::available_parallelism().map_or(1, usize::from) + 1;
         let line = format!("cargo nextest run --workspace --locked --test-threads {at_once}");
-        run_words(&words_and(&line, rest), &[])?;
+        run_words(&words_and(&line, rest), &env)?;
     } else {
         say("cargo-nextest is not here; `cargo test` runs the same tests more slowly");
-        run_words(&words_and("cargo test --workspace --locked --all-targets", rest), &[])?;
+        run_words(&words_and("cargo test --workspace --locked --all-targets", rest), &env)?;
     }
     if rest.is_empty() {
         // The examples in the documentation are tests as well; nextest does not run them.
