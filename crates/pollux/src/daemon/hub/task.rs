@@ -145,6 +145,8 @@ enum Woke {
     Ask(Option<Ask>),
     Started(Result<Agent, Failure>),
     Heard(Vec<Event<'static>>),
+    /// An agent that was told to end has not done so in time.
+    Overdue,
     Ordered(Order, Result<(), Failure>),
     Time,
 }
@@ -222,7 +224,7 @@ impl Task {
                     () = async { match ending {
                         Some(at) => tokio::time::sleep_until(at).await,
                         None => std::future::pending().await,
-                    } } => Woke::Heard(Vec::new()),
+                    } } => Woke::Overdue,
                 }
             };
             match woke {
@@ -244,6 +246,10 @@ impl Task {
                     self.gone().await;
                 }
                 Woke::Heard(events) => self.heard(events).await,
+                Woke::Overdue => {
+                    ending = None;
+                    self.end_now().await;
+                }
                 Woke::Ordered(order, outcome) => {
                     if order == Order::Stop {
                         // It says its last words and ends; one that does not is ended.
@@ -267,6 +273,17 @@ impl Task {
                 break;
             }
         }
+    }
+
+    /// Ends an agent that was told to end and does not. What it has said until now counts.
+    async fn end_now(&mut self) {
+        if let Some(pump) = self.pump.take() {
+            let said = pump.end().await;
+            if !said.is_empty() {
+                self.heard(said).await;
+            }
+        }
+        self.gone().await;
     }
 
     /// How long until time is to be told.

@@ -16,7 +16,7 @@ pub(super) struct Pump {
     room: Arc<Semaphore>,
     /// So much of that is to be given back.
     lent: usize,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 impl Pump {
@@ -39,7 +39,7 @@ impl Pump {
                 }
             }
         });
-        Self { events, room, lent: 0, _task: task }
+        Self { events, room, lent: 0, task }
     }
 
     /// Hears the agent a little further than it would be: a driver that waits for room may not see its orders.
@@ -47,6 +47,16 @@ impl Pump {
         let more = WAITING.saturating_sub(self.room.available_permits());
         self.lent += more;
         self.room.add_permits(more);
+    }
+
+    /// Ends the agent, and gives what it had said that nobody has taken yet.
+    pub(super) async fn end(mut self) -> Vec<Event<'static>> {
+        self.task.shutdown().await;
+        let mut events = Vec::new();
+        while let Ok(event) = self.events.try_recv() {
+            events.push(event);
+        }
+        events
     }
 
     /// All events that are there, one at least; none when the agent is gone.
@@ -65,5 +75,42 @@ pub(super) async fn heard(pump: &mut Option<Pump>, most: usize) -> Vec<Event<'st
     match pump {
         Some(pump) => pump.heard(most).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pump;
+    use crate::daemon::hub::agent::Events;
+    use futures::future::BoxFuture;
+    use pollux_agent::model::{Event, EventKind, Source, Text};
+    use std::sync::Arc;
+    use tokio::sync::Notify;
+
+    /// Says a few things, and tells when it has nothing more to say.
+    struct Says {
+        left: usize,
+        done: Arc<Notify>,
+    }
+
+    impl Events for Says {
+        fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>> {
+            Box::pin(async {
+                if self.left == 0 {
+                    self.done.notify_one();
+                    std::future::pending::<()>().await;
+                }
+                self.left -= 1;
+                Some(Event::new(Source::Acp, EventKind::TurnStarted { prompt: Text::from("on") }))
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn what_an_agent_said_before_it_was_ended_is_not_lost() {
+        let done = Arc::new(Notify::new());
+        let pump = Pump::start(Box::new(Says { left: 3, done: Arc::clone(&done) }));
+        done.notified().await;
+        assert_eq!(pump.end().await.len(), 3);
     }
 }
