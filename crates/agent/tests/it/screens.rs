@@ -148,3 +148,35 @@ fn a_screen_that_is_drawn_with_other_signs_reads_the_same() {
         }
     }
 }
+
+/// A screen on which the edges of backgrounds are painted with the other half of a row, as another Node has the CLI paint them.
+fn with_other_edges(screen: &Screen) -> Screen {
+    let mut other = screen.clone();
+    let is = |row: &str, half: char| !row.is_empty() && row.chars().all(|char| char == half);
+    for row in other.rows.iter_mut().chain(&mut other.history) {
+        if is(row.trim(), '▀') {
+            *row = row.replace('▀', "▄");
+        } else if is(row.trim(), '▄') {
+            *row = row.replace('▄', "▀");
+        }
+    }
+    other
+}
+
+#[test]
+fn every_screen_reads_the_same_whichever_half_of_its_edges_is_painted() {
+    let mut painted = 0;
+    for version in fs::read_dir(recordings()).unwrap() {
+        let Ok(files) = fs::read_dir(version.unwrap().path().join("tui")) else { continue };
+        let lists = files.map(|file| file.unwrap().path()).filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with("_states.")
+        });
+        for Recorded { state, screen } in lists.flat_map(|list| recorded(&list)) {
+            let other = with_other_edges(&screen);
+            painted += usize::from(other.rows != screen.rows);
+            assert_eq!(format!("{:?}", read(&other)), format!("{:?}", read(&screen)), "{state}");
+        }
+    }
+    assert!(painted > 100, "{painted}");
+}

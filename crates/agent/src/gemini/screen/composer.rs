@@ -1,7 +1,7 @@
 //! The input box: where it is, what stands in it, and what stands right above it.
 
 use super::dialog::CHECKED;
-use super::layout::{indent, is_lower_half, is_of_conversation, is_rule, is_upper_half, outdent};
+use super::layout::{indent, is_edge, is_of_conversation, is_rule, outdent};
 use crate::model::Mode;
 use std::ops::Range;
 
@@ -183,7 +183,7 @@ fn top(rows: &[String], at: usize, framed: bool) -> Top {
         if is_rule(text) {
             return Top { row, ruled: true, ..top };
         }
-        if is_upper_half(text) && row + 1 == at {
+        if is_edge(text) && row + 1 == at {
             top = Top { row, halved: true, ..top };
         } else if framed && row + 1 == at {
             top.row = row;
@@ -225,7 +225,7 @@ pub(super) fn is_status(row: &str) -> bool {
 /// background, with its lower edge first.
 fn has_footer(rows: &[String], at: usize, halved: bool) -> bool {
     let below = rows.get(at + 1..).unwrap_or_default();
-    let mut footer = below.iter().skip_while(|row| halved && !is_lower_half(row));
+    let mut footer = below.iter().skip_while(|row| halved && !is_edge(row));
     let closed = !halved || footer.next().is_some();
     let lines: Vec<&String> = footer.filter(|row| !row.is_empty()).collect();
     let words = |row: &&String| {
@@ -238,7 +238,7 @@ fn has_footer(rows: &[String], at: usize, halved: bool) -> bool {
 /// The rows between the input box and the footer, up to where the list is cut.
 pub(super) fn menu(rows: &[String], composer: &Composer) -> Vec<String> {
     let below = rows.get(composer.rows.end..).unwrap_or_default().iter();
-    let below = below.skip_while(|row| row.is_empty() || is_lower_half(row));
+    let below = below.skip_while(|row| row.is_empty() || is_edge(row));
     let is_footer = |row: &str| {
         let row = row.to_lowercase();
         ["sandbox", "/model", "/directory", "untrusted"].iter().any(|word| row.contains(word))
@@ -267,7 +267,7 @@ fn is_chosen_below(rows: &[String], at: usize, column: usize) -> bool {
 fn end(rows: &[String], at: usize, column: usize, framed: bool) -> usize {
     let mut end = at + 1;
     for (row, text) in rows.iter().enumerate().skip(at + 1) {
-        let edge = is_lower_half(text) || text.starts_with('╰') || is_rule(text);
+        let edge = is_edge(text) || text.starts_with('╰') || is_rule(text);
         if edge || (framed && !text.starts_with('│')) {
             break;
         }

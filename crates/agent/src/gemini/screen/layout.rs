@@ -83,14 +83,10 @@ pub(super) fn is_rule(row: &str) -> bool {
     indent(row) <= 1 && ['─', '━', '═'].iter().any(|line| all(row, *line))
 }
 
-/// The upper edge of a block with a background.
-pub(super) fn is_upper_half(row: &str) -> bool {
-    all(row, '▀')
-}
-
-/// The lower edge of a block with a background.
-pub(super) fn is_lower_half(row: &str) -> bool {
-    all(row, '▄')
+/// An edge of a block with a background. Which half of a row is painted depends on the colours that the CLI finds: on Node 22 and
+/// later it finds more in tmux, and paints the other one.
+pub(super) fn is_edge(row: &str) -> bool {
+    all(row, '▀') || all(row, '▄')
 }
 
 fn begins(row: &str, chars: &[char]) -> Option<usize> {

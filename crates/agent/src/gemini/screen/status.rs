@@ -1,7 +1,7 @@
 //! What stands between the conversation and the input box, and below it: what the agent does, what is queued, the mode,
 //! the model.
 
-use super::layout::{indent, is_lower_half, is_of_conversation, is_rule, is_upper_half};
+use super::layout::{indent, is_edge, is_of_conversation, is_rule};
 use crate::model::Mode;
 
 /// How many rows above the input box belong to it at most, what is queued apart.
@@ -143,10 +143,7 @@ fn mode_of(cell: &str) -> Option<Mode> {
 
 /// The model that the footer names, in its words.
 pub(super) fn model(rows: &[String]) -> Option<String> {
-    let lines: Vec<&String> = rows
-        .iter()
-        .filter(|row| !row.is_empty() && !is_lower_half(row) && !is_upper_half(row))
-        .collect();
+    let lines: Vec<&String> = rows.iter().filter(|row| !row.is_empty() && !is_edge(row)).collect();
     let model = headed(&lines).or_else(|| in_line(&lines))?;
     let model = model.split(" | ").next().unwrap_or_default();
     let model = model.split(" /model").next().unwrap_or_default();

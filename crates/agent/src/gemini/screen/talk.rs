@@ -1,7 +1,7 @@
 //! The conversation as it stands on the screen: the last thing that was asked, and what was said since. This is the
 //! fallback for what the session file says exactly.
 
-use super::layout::{MARKS, indent, is_lower_half, is_upper_half, outdent};
+use super::layout::{MARKS, indent, is_edge, outdent};
 
 /// The last turn, as far as it is on the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn begins(row: &str) -> Option<Begins<'_>> {
             return Some(Begins::Other);
         }
     }
-    (is_tool(row) || is_upper_half(row) || is_lower_half(row)).then_some(Begins::Other)
+    (is_tool(row) || is_edge(row)).then_some(Begins::Other)
 }
 
 /// What a row begins where a screen reader reads.
