@@ -16,6 +16,8 @@ pub(super) const GUARD: Duration = Duration::from_millis(55);
 const ECHO: Duration = Duration::from_millis(700);
 /// How long the first letter may take: on a busy machine what follows it too soon is one moment with it.
 const FIRST: Duration = Duration::from_secs(3);
+/// So long the screen stands still where the list of what a text may become is that of all of it.
+const STILL: Duration = Duration::from_millis(150);
 /// How often the screen is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 /// So much of the end of a text is looked for.
@@ -47,6 +49,10 @@ impl Hand {
             self.type_text(text).await?;
             if !keys.is_empty() && !end.is_empty() {
                 self.until(ECHO, |rows| count(rows, &end) > before).await?;
+                // A list opens below it. An Enter that is too early takes what stood there for the first letter: `/clearstats`.
+                if text.trim_start().starts_with(['/', '@']) {
+                    self.until_still().await?;
+                }
             }
             *self.typed() = Some(Instant::now());
         }
@@ -75,6 +81,21 @@ impl Hand {
             return self.pane.type_text(rest).await;
         }
         self.pane.type_text(first).await
+    }
+
+    /// Waits until the screen stands still, and not for long: that of an agent that works never does.
+    async fn until_still(&self) -> Result<(), Failure> {
+        let late = Instant::now() + ECHO;
+        let mut before = self.pane.rows().await?;
+        while Instant::now() < late {
+            sleep(STILL).await;
+            let now = self.pane.rows().await?;
+            if now == before {
+                break;
+            }
+            before = now;
+        }
+        Ok(())
     }
 
     /// Looks at the screen until it is as it is wanted, and not for long.
