@@ -30,10 +30,7 @@ const LONGEST_HEARD: usize = 64 << 10;
 /// assert_eq!(screen.title.as_deref(), Some("Ready"));
 /// ```
 pub struct Emulator {
-    terminal: avt::Terminal,
-    parser: avt::Parser,
-    /// True where the parser is between two sequences.
-    plain: bool,
+    canvas: Canvas,
     decoder: Decoder,
     titles: vte::Parser,
     /// How much was heard since a title may have begun.
@@ -53,9 +50,7 @@ impl Emulator {
         let terminal = avt::Terminal::with_scrollback(columns, high, Some(rows))
             .unwrap_or_else(|_| unreachable!("`cells` gives no size of nothing"));
         Self {
-            terminal,
-            parser: avt::Parser::new(),
-            plain: false,
+            canvas: Canvas { terminal, parser: avt::Parser::new(), plain: false, inserts: false },
             decoder: Decoder::default(),
             titles: vte::Parser::new(),
             heard: 0,
@@ -66,10 +61,8 @@ impl Emulator {
     /// Draws what a program printed.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.hear(bytes);
-        let Self { terminal, parser, plain, decoder, .. } = self;
-        decoder.feed(bytes, |text| {
-            terminal.execute(Functions { text: text.chars(), parser, plain });
-        });
+        let Self { canvas, decoder, .. } = self;
+        decoder.feed(bytes, |text| canvas.draw(text));
     }
 
     /// Listens for titles only where one may begin: most bytes are drawn, and need not be parsed twice.
@@ -99,7 +92,7 @@ impl Emulator {
     /// Gives it another size, as a window that was pulled.
     pub fn resize(&mut self, size: Size) {
         let (columns, rows) = cells(size);
-        self.terminal.resize(columns, rows);
+        self.canvas.terminal.resize(columns, rows);
     }
 
     /// Sets the title, where it is known from elsewhere.
@@ -120,11 +113,11 @@ impl Emulator {
 
     /// What stands on the screen, without its history.
     pub fn screen(&self) -> Screen {
-        let (columns, rows) = self.terminal.size();
-        let cursor = self.terminal.cursor();
+        let (columns, rows) = self.canvas.terminal.size();
+        let cursor = self.canvas.terminal.cursor();
         Screen {
             size: Size { columns: short(columns), rows: short(rows) },
-            rows: self.terminal.screen().visible_lines().map(written).collect(),
+            rows: self.canvas.terminal.screen().visible_lines().map(written).collect(),
             history: Vec::new(),
             title: self.title.text.clone(),
             cursor: Some(Cursor {
@@ -137,13 +130,13 @@ impl Emulator {
 
     /// What stands on the screen, with its colours: for each row the pieces of it that look alike.
     pub fn runs(&self) -> Vec<Vec<Run>> {
-        self.terminal.screen().visible_lines().map(|line| runs(line.cells())).collect()
+        self.canvas.terminal.screen().visible_lines().map(|line| runs(line.cells())).collect()
     }
 
     /// What has gone over the upper edge, the oldest first; at most so many rows, the newest.
     pub fn history(&self, most: usize) -> Vec<String> {
-        let all = self.terminal.primary_screen();
-        let above = all.all_lines().count().saturating_sub(self.terminal.size().1);
+        let all = self.canvas.terminal.primary_screen();
+        let above = all.all_lines().count().saturating_sub(self.canvas.terminal.size().1);
         all.all_lines().take(above).skip(above.saturating_sub(most)).map(written).collect()
     }
 }
@@ -168,11 +161,61 @@ fn written(line: &avt::Line) -> String {
     text
 }
 
+/// So many spaces in a row are worth more than drawing them one by one.
+const GAP: &str = "     ";
+
+/// What is drawn on, and where its parser is.
+struct Canvas {
+    terminal: avt::Terminal,
+    parser: avt::Parser,
+    /// True where the parser is between two sequences.
+    plain: bool,
+    /// True once a mode was set in which a letter may push those behind it.
+    inserts: bool,
+}
+
+impl Canvas {
+    /// Half of what a program with a layout prints is space.
+    fn draw(&mut self, mut text: &str) {
+        while let Some(begin) = memmem::find(text.as_bytes(), GAP.as_bytes()) {
+            // The first is drawn in any case: only after it is the parser known to be between two sequences. So is the last:
+            // it may be that of the row, behind which the cursor does not go by itself.
+            let (before, rest) = text.split_at_checked(begin + 1).unwrap_or((text, ""));
+            self.write(before);
+            let gap = rest.len() - rest.trim_start_matches(' ').len() - 1;
+            let (gap, rest) = rest.split_at_checked(gap).unwrap_or((rest, ""));
+            if !self.skip(gap.len()) {
+                self.write(gap);
+            }
+            text = rest;
+        }
+        self.write(text);
+    }
+
+    fn write(&mut self, text: &str) {
+        let Self { terminal, parser, plain, inserts } = self;
+        terminal.execute(Functions { text: text.chars(), parser, plain, inserts });
+    }
+
+    /// Draws spaces at once where that is the same: all of them on this row, none of them pushing anything.
+    fn skip(&mut self, spaces: usize) -> bool {
+        let columns = self.terminal.size().0;
+        let fits = self.terminal.cursor().col + spaces < columns;
+        let Ok(spaces) = u16::try_from(spaces) else { return false };
+        let same = self.plain && !self.inserts && fits;
+        if same {
+            self.terminal.execute([Function::Ech(spaces), Function::Cuf(spaces)]);
+        }
+        same
+    }
+}
+
 /// What `avt` is to do for a text. Its parser is not asked where it would say only that a character is printed: most are.
 struct Functions<'t> {
     text: Chars<'t>,
     parser: &'t mut avt::Parser,
     plain: &'t mut bool,
+    inserts: &'t mut bool,
 }
 
 impl Iterator for Functions<'_> {
@@ -187,6 +230,7 @@ impl Iterator for Functions<'_> {
             }
             let function = self.parser.feed(c);
             *self.plain = matches!(function, Some(Function::Print(_)));
+            *self.inserts |= matches!(function, Some(Function::Sm(_)));
             if function.is_some() {
                 return function;
             }
@@ -256,12 +300,12 @@ impl Decoder {
 
     fn decode(&mut self, mut bytes: &[u8], show: &mut impl FnMut(&str)) {
         loop {
-            let wrong = match std::str::from_utf8(bytes) {
+            let wrong = match simdutf8::compat::from_utf8(bytes) {
                 Ok(text) => return show(text),
                 Err(wrong) => wrong,
             };
             let (good, rest) = bytes.split_at(wrong.valid_up_to());
-            show(std::str::from_utf8(good).unwrap_or_default());
+            show(simdutf8::basic::from_utf8(good).unwrap_or_default());
             let Some(length) = wrong.error_len() else {
                 self.begun.extend_from_slice(rest);
                 return;
@@ -274,7 +318,7 @@ impl Decoder {
 
 #[cfg(test)]
 mod tests {
-    use super::{Emulator, Size};
+    use super::{Emulator, Size, runs};
     use proptest::prelude::*;
 
     #[test]
@@ -303,14 +347,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_not_parsed_is_drawn_as_if_it_were(text in "([ -~]{0,3}|\\PC|\\x1b[\\[\\]PX(]?|[\\x00-\\x1f\\x7f-\\xa0]|[0-9;?]{1,3}[a-zA-Z]){0,40}") {
+        fn what_is_not_parsed_or_not_drawn_one_by_one_looks_as_if_it_were(
+            text in "([ -~]{0,3}| {3,12}|\\r\\n|[\u{4e00}-\u{4e0f}]{1,3}|\\PC|\\x1b[\\[\\]PX(]?|[\\x00-\\x1f\\x7f-\\xa0]|[0-9;?]{1,3}[a-zA-Z]|\\x1b\\[(4h|4l|[?]7l|[?]7h|[47]m|0m|4[1-7]m|[1-9]G|A)){0,40}"
+        ) {
             let size = Size { columns: 10, rows: 4 };
             let mut emulator = Emulator::new(size);
             emulator.feed(text.as_bytes());
             let mut terminal = avt::Terminal::new(10, 4).unwrap();
             terminal.feed(text.as_str());
-            let rows: Vec<_> = terminal.screen().visible_lines().map(super::written).collect();
-            prop_assert_eq!(emulator.screen().rows, rows);
+            let rows: Vec<_> = terminal.screen().visible_lines().map(|line| runs(line.cells())).collect();
+            prop_assert_eq!(emulator.runs(), rows);
+            let (ours, theirs) = (emulator.canvas.terminal.cursor(), terminal.cursor());
+            prop_assert_eq!((ours.col, ours.row), (theirs.col, theirs.row));
         }
     }
 
