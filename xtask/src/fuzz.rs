@@ -35,7 +35,7 @@ const LARGEST_SEED: u64 = 64 << 10;
 
 pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
     let place = target().join("fuzz");
-    let programs = build(&place.join("build"))?;
+    let programs = build()?;
     let (programs, place) = (&programs, &place);
     // One for each core of a small machine: a fuzzer keeps one busy.
     for pair in TARGETS.chunks(2) {
@@ -52,7 +52,8 @@ pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
 }
 
 /// Builds all targets and gives the directory that they are in.
-fn build(place: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn build() -> anyhow::Result<PathBuf> {
+    let place = target().join("fuzz/build");
     // For a named target, even if it is this machine: else what runs while building would be counted too.
     let host = package::host()?;
     let line = "cargo build --locked --bins --manifest-path fuzz/Cargo.toml --target-dir";

@@ -33,7 +33,10 @@ struct Args {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Formatting, lints, documentation, licences: all that is checked without running the code
-    Check,
+    Check {
+        /// One part of it
+        part: Option<check::Part>,
+    },
     /// Figures, each beside what it is compared with, measured in the same minute
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -42,6 +45,9 @@ enum Task {
         /// How long each target runs
         #[arg(long, default_value_t = 60)]
         seconds: u64,
+        /// Only builds them
+        #[arg(long)]
+        build: bool,
     },
     /// Runs a program and prints what it cost (used by `bench`)
     #[command(hide = true)]
@@ -110,9 +116,10 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> anyhow::Result<()> {
     match task {
-        Task::Check => check::run(),
+        Task::Check { part } => check::run(part),
         Task::Bench(bench) => bench::run(&bench),
-        Task::Fuzz { seconds } => fuzz::run(seconds),
+        Task::Fuzz { build: true, .. } => fuzz::build().map(drop),
+        Task::Fuzz { seconds, .. } => fuzz::run(seconds),
         Task::Measure { command } => measure::run(&command),
         Task::Try { rest } => home::run(&rest),
         Task::Matrix { versions, write } => matrix::run(&versions, write),

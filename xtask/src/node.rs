@@ -4,7 +4,7 @@
 //! it has compiled, which saves a third of each start; where the machine's own is older, npm has a newer one.
 
 use crate::shell::{self, say, target};
-use pollux_e2e::package;
+use pollux_e2e::package::package;
 use std::env;
 
 /// The first that keeps what it has compiled.

@@ -124,18 +124,18 @@ fn in_browser(copy: &Path) -> anyhow::Result<()> {
 }
 
 /// The browser is Debian's own: it is installed where we may.
-fn browser() -> anyhow::Result<bool> {
+pub(crate) fn browser() -> anyhow::Result<bool> {
     let may = rustix::process::geteuid().is_root() && present("apt-get");
     let lacks = |program: &str| may && !Path::new(program).exists();
     if lacks(CHROMIUM) || lacks(WINDOWLESS) {
-        shell::run("apt-get update --quiet")?;
+        shell::run("apt-get update --quiet=2")?;
     }
     if lacks(CHROMIUM) {
-        shell::run("apt-get install --quiet --yes chromium")?;
+        shell::run("apt-get install --quiet=2 --yes chromium")?;
     }
     // Not every system has it, and it only saves time.
     if lacks(WINDOWLESS)
-        && shell::run("apt-get install --quiet --yes chromium-headless-shell").is_err()
+        && shell::run("apt-get install --quiet=2 --yes chromium-headless-shell").is_err()
     {
         say("no browser without windows is to be had: the whole one does");
     }

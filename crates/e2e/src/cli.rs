@@ -1,8 +1,7 @@
 //! The real Gemini CLI in pinned versions, installed from the npm registry into the target directory.
 
+use crate::package::{package, program, say};
 use crate::place;
-use anyhow::{Context, bail};
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -116,94 +115,10 @@ fn number(version: &str) -> Vec<u32> {
     version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
 }
 
-/// A package of the npm registry, installed if need be: the directory that has it in its `node_modules`. Several
-/// processes may ask at once: one installs, the others wait.
-pub fn package(folder: &str, name: &str, version: &str) -> anyhow::Result<PathBuf> {
-    let all = place::target().join(folder);
-    let home = all.join(version);
-    if home.join("node_modules").exists() {
-        return Ok(home);
-    }
-    fs::create_dir_all(&all)?;
-    let lock = File::create(all.join(format!("{version}.lock")))?;
-    lock.lock().context("could not wait for another install")?;
-    if !home.join("node_modules").exists() {
-        say(&format!("installing {name}@{version} into {}", home.display()));
-        download(&format!("{name}@{version}"), &home)?;
-    }
-    Ok(home)
-}
-
-/// A package of Python's registry, installed if need be: the directory to put into `PYTHONPATH`. None on a machine without Python, unless
-/// this is CI.
-pub fn python_package(folder: &str, name: &str, version: &str) -> anyhow::Result<Option<PathBuf>> {
-    let all = place::target().join(folder);
-    let home = all.join(version);
-    fs::create_dir_all(&all)?;
-    let lock = File::create(all.join(format!("{version}.lock")))?;
-    lock.lock().context("could not wait for another install")?;
-    if home.exists() {
-        return Ok(Some(home));
-    }
-    say(&format!("installing {name}=={version} into {}", home.display()));
-    let half = home.with_extension("half");
-    if half.exists() {
-        fs::remove_dir_all(&half)?;
-    }
-    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
-    let ran = program("python3").args(quiet).arg(&half).arg(format!("{name}=={version}")).output();
-    match ran {
-        Ok(ran) if ran.status.success() => {
-            fs::rename(&half, &home).context("could not move the install into its place")?;
-            Ok(Some(home))
-        }
-        Err(error) if !place::in_ci() => {
-            say(&format!("NOT TESTED: the tests with {name} need Python 3.10 with pip\n{error}"));
-            Ok(None)
-        }
-        Ok(ran) => bail!("pip could not install {name}: {}", String::from_utf8_lossy(&ran.stderr)),
-        Err(error) => bail!("could not start python3: {error}"),
-    }
-}
-
-/// Into a directory beside it, then renamed: a broken install is never taken for a whole one.
-fn download(package: &str, home: &Path) -> anyhow::Result<()> {
-    let half = home.with_extension("half");
-    if half.exists() {
-        fs::remove_dir_all(&half)?;
-    }
-    fs::create_dir_all(&half)?;
-    let quiet = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
-    let ran = program("npm").args(quiet).arg("--prefix").arg(&half).arg(package).output();
-    let ran = ran.with_context(|| format!("could not start npm: {NEEDED}"))?;
-    if !ran.status.success() {
-        bail!(
-            "npm could not install {package}: {NEEDED}\n{}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
-    }
-    if home.exists() {
-        fs::remove_dir_all(home)?;
-    }
-    fs::rename(&half, home).context("could not move the install into its place")
-}
-
 fn npm_is_here() -> bool {
     program("npm")
         .arg("--version")
         .stdout(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
-}
-
-#[expect(clippy::disallowed_methods, reason = "npm is waited for right here")]
-fn program(name: &str) -> std::process::Command {
-    let mut command = std::process::Command::new(name);
-    command.stdin(Stdio::null());
-    command
-}
-
-#[expect(clippy::print_stderr, reason = "the person who runs the tests waits for this")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

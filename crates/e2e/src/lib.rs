@@ -22,13 +22,14 @@
 
 mod cli;
 pub mod home;
+pub mod package;
 mod place;
 mod stage;
 mod stream;
 mod terminal;
 mod wait;
 
-pub use cli::{Cli, NEEDED, PINNED, package, python_package};
+pub use cli::{Cli, NEEDED, PINNED};
 pub use place::{
     cycles, daemon_kills, in_ci, kills, prompts, repository, script, scripts, side_by_side, storm,
     target, terminals,

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
 use anyhow::Context;
-use pollux_e2e::python_package;
+use pollux_e2e::package::python_package;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

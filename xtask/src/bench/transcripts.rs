@@ -7,7 +7,7 @@ use crate::release;
 use crate::shell::{self, present, say, target};
 use anyhow::ensure;
 use pollux_agent::gemini::transcript::follow::Follow;
-use pollux_e2e::package;
+use pollux_e2e::package::CCUSAGE;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,6 @@ use std::time::Instant;
 const RUNS: usize = 7;
 /// The same for what takes a few milliseconds.
 const AGAIN: usize = 25;
-/// Counts the tokens of Gemini CLI's sessions too; it is written in Rust.
-const CCUSAGE: &str = "20.0.24";
 /// How many messages are added to a session that is followed.
 const MORE: usize = 200;
 
@@ -105,7 +103,7 @@ fn node(chats: &Path) -> Measured {
 }
 
 fn ccusage(home: &Path) -> anyhow::Result<Measured> {
-    let place = package("ccusage", "ccusage", CCUSAGE)?.join("node_modules/.bin/ccusage");
+    let place = CCUSAGE.npm()?.join("node_modules/.bin/ccusage");
     let words =
         shell::words_and(&place.display().to_string(), &["gemini", "daily", "--json", "--offline"]);
     Ok(Measured { words, env: vec![("HOME", home.display().to_string())] })

@@ -8,13 +8,11 @@ mod types;
 
 use super::run::{Place, program, stderr, stdout};
 use pollux_e2e::home::age;
-use pollux_e2e::{package, repository};
+use pollux_e2e::package::CLAUDE_SDK;
+use pollux_e2e::repository;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-
-/// The version of Claude's SDK.
-pub(super) const SDK: &str = "0.3.325";
 
 /// What a program printed.
 pub(super) struct Heard(pub(super) Vec<Value>);
@@ -51,7 +49,7 @@ impl Heard {
 
 /// Where the SDK is.
 pub(super) fn sdk() -> PathBuf {
-    package("claude-sdk", "@anthropic-ai/claude-agent-sdk", SDK).unwrap().join("node_modules")
+    CLAUDE_SDK.npm().unwrap().join("node_modules")
 }
 
 /// Where the programs of these tests are.

@@ -3,15 +3,11 @@
 mod many;
 
 use super::run::{Place, program, stderr, stdout};
-use pollux_e2e::{package, python_package, repository};
+use pollux_e2e::package::{ACP_SDK, ACP_SDK_PYTHON, ACPX};
+use pollux_e2e::repository;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
-
-/// The version of the protocol's own SDK.
-pub(super) const SDK: &str = "2.4.0";
-/// The version of `acpx`.
-const ACPX: &str = "0.19.1";
 
 /// What an editor printed.
 struct Heard(Vec<Value>);
@@ -43,7 +39,7 @@ fn edit(place: &Place, script: &str, plan: &Value, args: &[&str]) -> Heard {
     } else {
         place.rehearse(script, "node")
     };
-    let sdk = package("acp-sdk", "@agentclientprotocol/sdk", SDK).unwrap();
+    let sdk = ACP_SDK.npm().unwrap();
     let sdk = sdk.join("node_modules/@agentclientprotocol/sdk/dist/v1/unstable/acp.js");
     let client = repository().join("crates/pollux/tests/it/editor/client.mjs");
     command.arg(client).arg(sdk).arg(plan.to_string()).arg(program()).arg("acp").args(args);
@@ -154,13 +150,10 @@ fn plans_modes_and_models_are_told_as_the_protocol_has_them() {
     );
 }
 
-/// The version of the protocol's SDK for Python.
-const PYTHON_SDK: &str = "0.12.1";
-
 #[test]
 fn the_sdk_for_python_drives_it() {
     let Some(place) = Place::newest() else { return };
-    let sdk = python_package("acp-sdk-python", "agent-client-protocol", PYTHON_SDK).unwrap();
+    let sdk = ACP_SDK_PYTHON.python().unwrap();
     let Some(sdk) = sdk else { return };
     let mut command = place.rehearse("edit", "python3");
     command.arg(repository().join("crates/pollux/tests/it/editor/client.py"));
@@ -182,7 +175,7 @@ fn the_sdk_for_python_drives_it() {
 #[test]
 fn acpx_drives_it() {
     let Some(place) = Place::newest() else { return };
-    let acpx = package("acpx", "acpx", ACPX).unwrap().join("node_modules/.bin/acpx");
+    let acpx = ACPX.npm().unwrap().join("node_modules/.bin/acpx");
     let agent = format!("{} acp", program());
     let mut command = place.rehearse("edit", &acpx.display().to_string());
     command.args([

@@ -4,16 +4,14 @@ mod flags;
 mod rough;
 
 use assert_cmd::Command;
-use pollux_e2e::{Cli, package, repository};
+use pollux_e2e::package::CLAUDE_SDK;
+use pollux_e2e::{Cli, repository};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 use tempfile::TempDir;
-
-/// The version of Claude's SDK that reads what we print.
-const SDK: &str = "0.3.325";
 
 /// A workspace, a home that stays, and a version of the CLI.
 pub(super) struct Place {
@@ -325,7 +323,7 @@ fn a_session_is_not_left_at_risk_where_nobody_reads_the_run_that_goes_on_with_it
 #[test]
 fn claudes_own_sdk_reads_a_run_as_one_of_claudes() {
     let Some(place) = Place::newest() else { return };
-    let sdk = package("claude-sdk", "@anthropic-ai/claude-agent-sdk", SDK).unwrap();
+    let sdk = CLAUDE_SDK.npm().unwrap();
     let sdk = sdk.join("node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs");
     let script = repository().join("crates/pollux/tests/it/run/claude.mjs");
     let mut command = place.rehearse("shell", "node");

@@ -4,7 +4,8 @@
 use super::daemon::house::{House, gemini_on, settings};
 use super::run::program;
 use pollux_e2e::home::age;
-use pollux_e2e::{Cli, Stage, package, repository, wait_for, wait_until};
+use pollux_e2e::package::ACP_SDK;
+use pollux_e2e::{Cli, Stage, repository, wait_for, wait_until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -62,7 +63,7 @@ impl Scene {
 
     /// An editor.
     fn editor(&self, plan: &Value) -> Running {
-        let sdk = package("acp-sdk", "@agentclientprotocol/sdk", super::editor::SDK).unwrap();
+        let sdk = ACP_SDK.npm().unwrap();
         let sdk = sdk.join("node_modules/@agentclientprotocol/sdk/dist/v1/unstable/acp.js");
         let (plan, program) = (plan.to_string(), program());
         self.node("editor/client.mjs", &[text(&sdk), &plan, &program, "acp"])

@@ -2,16 +2,13 @@
 
 use pollux_agent::acp::{Agent, Config, Direction, Open};
 use pollux_agent::model::Mode;
-use pollux_e2e::package;
+use pollux_e2e::package::CLAUDE_CODE_ACP;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
-/// The adapter, in a version that is known to open a session without an account.
-const VERSION: &str = "0.16.2";
-
 #[tokio::test]
 async fn another_agent_says_hello_and_opens_a_session() {
-    let home = match package("claude-code-acp", "@zed-industries/claude-code-acp", VERSION) {
+    let home = match CLAUDE_CODE_ACP.npm() {
         Ok(home) => home,
         Err(error) if !pollux_e2e::in_ci() => {
             // As for the CLI itself: a machine without npm still has its other tests.
@@ -31,7 +28,7 @@ async fn another_agent_says_hello_and_opens_a_session() {
     let config = config.env("IS_SANDBOX", "1").listener(Arc::new(listener));
     let agent = Agent::spawn(config).await.unwrap();
     assert_eq!(agent.about().name.as_deref(), Some("Claude Code"));
-    assert_eq!(agent.about().version.as_deref(), Some(VERSION));
+    assert_eq!(agent.about().version.as_deref(), Some(CLAUDE_CODE_ACP.version));
     assert!(agent.about().can.mcp_http && agent.about().can.load);
     assert_eq!(agent.about().auth[0].id, "claude-login");
     let session = agent.open(Open::new(place.path())).await.unwrap();

@@ -2,13 +2,11 @@
 
 use super::{Heard, exe};
 use crate::run::{Place, stderr};
-use pollux_e2e::{python_package, repository};
-
-/// The version of the SDK.
-const SDK: &str = "0.2.182";
+use pollux_e2e::package::CLAUDE_SDK_PYTHON;
+use pollux_e2e::repository;
 
 fn drive(place: &Place, script: &str, what: &str) -> Option<Heard> {
-    let sdk = python_package("claude-sdk-python", "claude-agent-sdk", SDK).unwrap()?;
+    let sdk = CLAUDE_SDK_PYTHON.python().unwrap()?;
     let mut command = if script.contains('\n') {
         place.rehearse_own(script, "python3")
     } else {

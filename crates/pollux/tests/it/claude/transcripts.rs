@@ -3,12 +3,10 @@
 use super::{exe, sdk};
 use crate::run::{Place, stderr, stdout};
 use assert_cmd::Command;
-use pollux_e2e::{package, repository};
+use pollux_e2e::package::CCUSAGE;
+use pollux_e2e::repository;
 use serde_json::Value;
 use std::path::Path;
-
-/// The version of `ccusage`.
-const CCUSAGE: &str = "20.0.24";
 
 fn node(claude: &Path, args: &[&Path]) -> Vec<Value> {
     let ran = Command::new("node").args(args).env("CLAUDE_CONFIG_DIR", claude).output().unwrap();
@@ -31,7 +29,7 @@ fn ccusage_and_the_sdks_own_listing_read_them_with_the_right_tokens() {
     let result: Value = serde_json::from_str(&stdout(&ran)).unwrap();
     let usage = &result["usage"];
 
-    let ccusage = package("ccusage", "ccusage", CCUSAGE).unwrap().join("node_modules/.bin/ccusage");
+    let ccusage = CCUSAGE.npm().unwrap().join("node_modules/.bin/ccusage");
     let flags = ["claude", "daily", "--json", "--offline"].map(Path::new);
     let sums = node(&claude, &[&[ccusage.as_path()], flags.as_slice()].concat()).remove(0);
     let sums = &sums["totals"];

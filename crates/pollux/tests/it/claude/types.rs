@@ -3,12 +3,10 @@
 use super::{drive, sdk};
 use crate::run::Place;
 use assert_cmd::Command;
-use pollux_e2e::{package, repository};
+use pollux_e2e::package::TYPESCRIPT;
+use pollux_e2e::repository;
 use serde_json::json;
 use std::fs;
-
-/// The version of the compiler.
-const TYPESCRIPT: &str = "5.9.3";
 
 #[test]
 fn every_message_is_one_that_claudes_types_allow() {
@@ -33,7 +31,7 @@ fn every_message_is_one_that_claudes_types_allow() {
     let messages = serde_json::to_string_pretty(&all).unwrap();
     fs::write(directory.join("received.ts"), format!("{head} {messages};\n")).unwrap();
     fs::write(directory.join("package.json"), r#"{ "type": "module" }"#).unwrap();
-    let compiler = package("typescript", "typescript", TYPESCRIPT).unwrap();
+    let compiler = TYPESCRIPT.npm().unwrap();
     let flags = "--noEmit --strict --skipLibCheck --target es2022 --module nodenext --moduleResolution nodenext check.ts";
     let ran = Command::new("node")
         .arg(compiler.join("node_modules/typescript/bin/tsc"))

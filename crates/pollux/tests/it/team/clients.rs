@@ -2,15 +2,11 @@
 
 use super::house::{NEWEST, Team};
 use pollux::team::tools::OWN_TOOLS;
-use pollux_e2e::{package, repository};
+use pollux_e2e::package::{MCP_INSPECTOR, MCP_SDK};
+use pollux_e2e::repository;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
-
-/// The version of the protocol's own SDK.
-const SDK: &str = "1.32.2";
-/// The version of the inspector.
-const INSPECTOR: &str = "2.12.0";
 
 const SCRIPT: &str = "
     [[rule]]
@@ -46,7 +42,7 @@ fn socket(team: &Team) -> String {
 
 /// Where the SDK is.
 pub(crate) fn sdk_home() -> PathBuf {
-    let home = package("mcp-sdk", "@modelcontextprotocol/sdk", SDK).unwrap();
+    let home = MCP_SDK.npm().unwrap();
     home.join("node_modules/@modelcontextprotocol/sdk")
 }
 
@@ -109,7 +105,7 @@ async fn the_official_sdk_hands_off_over_both_transports_and_loses_nothing_when_
 #[tokio::test(flavor = "multi_thread")]
 async fn the_inspector_lists_and_calls_tools_over_both_transports() {
     let team = Team::on(NEWEST, SCRIPT).await;
-    let home = package("mcp-inspector", "@modelcontextprotocol/inspector", INSPECTOR).unwrap();
+    let home = MCP_INSPECTOR.npm().unwrap();
     let inspect = async |transport: &str, method: &[&str]| {
         let mut command = program(home.join("node_modules/.bin/mcp-inspector"));
         command.arg("--cli");
