@@ -200,11 +200,11 @@ impl Agents {
             return self.plain(&cwd, open).await;
         };
         let config = Config { cwd: cwd.clone(), ..(*self.config).clone() };
-        let wanted = wanted.unwrap_or_default();
+        let mut wanted = wanted.unwrap_or_default().to_owned();
         if how != How::Fork {
-            resume::free(wanted, &cwd, &config, Some(JOIN)).await?;
+            wanted = resume::free(&wanted, &cwd, &config, Some(JOIN)).await?;
         }
-        let mut found = resume::find(wanted, &cwd, &config, cli)?;
+        let mut found = resume::find(&wanted, &cwd, &config, cli)?;
         if how == How::Fork {
             let copy = fork(&found.file).map_err(anyhow::Error::from)?;
             (found.id, found.file) = (copy.id, copy.file);

@@ -155,10 +155,10 @@ async fn resumed(
     config: &Config,
     cli: &Cli,
 ) -> anyhow::Result<Resume> {
-    let wanted = recall(wanted, config).unwrap_or_else(|| wanted.to_owned());
+    let mut wanted = recall(wanted, config).unwrap_or_else(|| wanted.to_owned());
     if !setup.fork {
         let copy = "go on with a copy of it: `--fork-session`";
-        resume::free(&wanted, &config.cwd, config, Some(copy)).await?;
+        wanted = resume::free(&wanted, &config.cwd, config, Some(copy)).await?;
     }
     let mut resume = resume::find(&wanted, &config.cwd, config, cli)?;
     if setup.fork {

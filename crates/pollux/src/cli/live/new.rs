@@ -246,8 +246,8 @@ impl New {
             start = start.include(config.cwd.join(directory));
         }
         if let Some(wanted) = &self.resume {
-            resume::free(wanted, &cwd, config, None).await?;
-            start = start.resume(resume::find(wanted, &cwd, config, &cli)?);
+            let wanted = resume::free(wanted, &cwd, config, None).await?;
+            start = start.resume(resume::find(&wanted, &cwd, config, &cli)?);
         }
         start = self.model.iter().fold(start, Start::model);
         start = self.session_id.iter().fold(start, Start::session_id);

@@ -224,8 +224,8 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
     }
     order = args.extra_arg.iter().fold(order, Gemini::extra_arg);
     if let Some(wanted) = &args.resume {
-        resume::free(wanted, cwd, &config, None).await?;
-        order = order.resume(resume::find(wanted, cwd, &config, &cli)?);
+        let wanted = resume::free(wanted, cwd, &config, None).await?;
+        order = order.resume(resume::find(&wanted, cwd, &config, &cli)?);
     }
     Ok(order.start().await.map(|live| Talk::Gemini(Box::new(live))))
 }

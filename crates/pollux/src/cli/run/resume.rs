@@ -72,20 +72,27 @@ fn no_copy(file: &Path, aside: &Path) -> Trouble {
 }
 
 /// Refuses a session that has an agent now: two that write one file would destroy it. `more` is what else can be done about it.
+/// Gives the word by which [`find`] knows the session.
 pub(in crate::cli) async fn free(
     wanted: &str,
     cwd: &Path,
     config: &Config,
     more: Option<&str>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<String> {
     let client = Client::running(config).await?;
     // Without tmux there are no terminals. A terminal of somebody else's may outlive its agent, and says nothing.
     let mut terminals = all(&config.tmux).await.unwrap_or_default();
     terminals.retain(|found| !found.dead);
     if client.is_none() && terminals.is_empty() {
-        return Ok(());
+        return Ok(wanted.to_owned());
     }
-    let session = meant(wanted, cwd, config)?.id;
+    let session = match (meant(wanted, cwd, config), &client) {
+        (Err(unknown), Some(client)) => {
+            let own = own_id(client, wanted).await.ok_or(unknown)?;
+            meant(&own, cwd, config)?.id
+        }
+        (found, _) => found?.id,
+    };
     let driven = match &client {
         Some(client) => client.driven(&session).await,
         None => None,
@@ -94,12 +101,18 @@ pub(in crate::cli) async fn free(
     let (who, id) = match driven {
         Some(live) => ("the daemon drives", live.id),
         None if shown => ("an agent in a terminal has", session.clone()),
-        None => return Ok(()),
+        None => return Ok(session),
     };
     let message = format!("{who} the session `{session}` now");
     let mut hint = format!("talk to it: `pollux send {id}`; or end it first: `pollux stop {id}`");
     hint.extend(more.into_iter().flat_map(|more| ["; or ", more]));
     Err(refused("still_there", message, &hint))
+}
+
+/// The agent's own id of a session that the daemon knows by this word: `pollux new` prints the daemon's.
+async fn own_id(client: &Client, wanted: &str) -> Option<String> {
+    let known = client.session(wanted).await.ok().filter(|_| wanted != "latest");
+    known.and_then(|known| known.agent_id)
 }
 
 /// A session that is gone on with headless.
@@ -117,8 +130,8 @@ impl Kept {
         config: &Config,
         cli: &Cli,
     ) -> anyhow::Result<Self> {
-        free(wanted, cwd, config, None).await?;
-        let resume = find(wanted, cwd, config, cli)?;
+        let wanted = free(wanted, cwd, config, None).await?;
+        let resume = find(&wanted, cwd, config, cli)?;
         let guard = guard(&resume)?;
         if cli.at_least(CLASHES) {
             guard.wait().await;

@@ -200,7 +200,8 @@ async fn what_was_sent_and_has_not_begun_is_waited_for_and_what_is_stopped_has_e
 }
 
 #[tokio::test]
-async fn a_session_of_the_daemon_is_shown_by_its_id_and_the_latest_terminal_is_one_that_lives() {
+async fn a_session_of_the_daemon_is_shown_and_gone_on_with_by_its_id_and_the_latest_terminal_is_one_that_lives()
+ {
     let served = Served::new().await;
     let (code, said, why) = served.says(&["send", "ID", "talk", "-w"]).await;
     assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
@@ -234,5 +235,13 @@ async fn a_session_of_the_daemon_is_shown_by_its_id_and_the_latest_terminal_is_o
     served.done(&["stop", "ID"]).await;
     let (code, _, refused) = served.says(&["screen", "latest"]).await;
     assert!(code == Some(1) && refused.contains("no agent lives in a terminal"), "{refused}");
+    // Nor is it gone on with by anybody else while it has its agent; when it has none, its id is enough for that.
+    let (code, _, refused) = served.says(&["run", "--resume", acp, "talk"]).await;
+    assert!(code == Some(1) && refused.contains("the daemon drives"), "{refused}");
     served.done(&["stop", acp]).await;
+    let said = served.done(&["run", "--resume", acp, "talk"]).await;
+    assert!(said.contains(TALK), "{said}");
+    let told = served.done(&["sessions", "show", acp, "--format", "json"]).await;
+    let told: Vec<serde_json::Value> = serde_json::from_str(&told).unwrap();
+    assert_eq!(told.iter().filter(|message| message["role"] == "assistant").count(), 2);
 }
