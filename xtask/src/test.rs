@@ -48,8 +48,12 @@ fn fetch(all: bool) -> anyhow::Result<()> {
     install()?;
     node::env();
     if all {
-        NPM.iter().for_each(|package| drop(package.npm()));
-        PYTHON.iter().for_each(|package| drop(package.python()));
+        for package in NPM {
+            drop(package.npm());
+        }
+        for package in PYTHON {
+            drop(package.python());
+        }
         web::browser()?;
     }
     Ok(())
