@@ -1,22 +1,11 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import type { Call } from "../src/api/types";
-import { ELSEWHERE, launch, PHONE, shot } from "./browser";
+import { ELSEWHERE, PHONE, shot } from "./browser";
 import { scene } from "./scene";
-import { type Stage, stage, until } from "./stage";
+import { type Stage, stages, until } from "./stage";
 
-let browser: Browser;
-let it: Stage | undefined;
-beforeAll(async () => {
-  browser = await launch("whole");
-});
-afterAll(() => browser?.close());
-afterEach(async () => {
-  const faults = it?.faults ?? [];
-  await it?.end();
-  it = undefined;
-  expect(faults).toEqual([]);
-});
+const begin = stages("whole");
 
 /** Delivers a call to the service worker as the browser does, without anybody who carries it. */
 async function carrier({ page, context, address }: Stage): Promise<(call: Call) => Promise<void>> {
@@ -53,7 +42,7 @@ function notifications(page: Page): Promise<Shown[]> {
 const QUESTION: Call = { kind: "question", title: "Fix the rounding", body: "git push", session_id: "s1" };
 
 async function away(set: typeof scene = scene): Promise<Stage> {
-  it = await stage(browser, set, { ...PHONE, permissions: ["notifications"] });
+  const it = await begin(set, { ...PHONE, permissions: ["notifications"] });
   await it.page.goto(it.address);
   await it.page.getByRole("button", { name: "Close" }).click();
   return it;
@@ -162,8 +151,7 @@ describe("a device that is called", () => {
   }
 
   test("one that is let in again is called as the device that it is now, over a connection of its own", async () => {
-    it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene, { ...PHONE, permissions: ["notifications"] });
     await carried(page);
     await page.goto(address);
     await page.getByRole("button", { name: "Close" }).click();
@@ -183,8 +171,7 @@ describe("a device that is called", () => {
   });
 
   test("settings: turned on with a test, and the daemon is told whether somebody looks", async () => {
-    it = await stage(browser, scene, { ...PHONE, permissions: ["notifications"] });
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene, { ...PHONE, permissions: ["notifications"] });
     await carried(page);
     await page.goto(address);
     await page.getByRole("button", { name: "Close" }).click();
@@ -207,8 +194,7 @@ describe("a device that is called", () => {
 });
 
 test("an address that the browser does not trust says that nobody is called there, at the door and in the settings", async () => {
-  it = await stage(browser, scene);
-  const { page, player, address } = it;
+  const { page, player, address } = await begin(scene);
   const there = address.replace("localhost", ELSEWHERE);
   player.refuses = true;
   await page.goto(`${there}/#pair=AB12-CD34`);
@@ -248,8 +234,7 @@ describe("a shared session", () => {
   });
 
   test("whoever has the link reads it and is offered nothing else, and asks the daemon for nothing else", async () => {
-    it = await stage(browser, scene);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene);
     player.refuses = true;
     const asked = new Set<string>();
     page.on("request", (request) => {
@@ -267,8 +252,7 @@ describe("a shared session", () => {
   });
 
   test("whoever leaves it for the app, and is let in there, has the app", async () => {
-    it = await stage(browser, scene);
-    const { page, address } = it;
+    const { page, address } = await begin(scene);
     await page.goto(`${address}/#/shared/tok-en_1`);
     await page.getByText("Two things to know").waitFor();
     await page.evaluate(() => {
@@ -278,8 +262,7 @@ describe("a shared session", () => {
   });
 
   test("a link that is over says so", async () => {
-    it = await stage(browser, scene);
-    const { page, address } = it;
+    const { page, address } = await begin(scene);
     await page.goto(`${address}/#/shared/another`);
     await page.getByRole("alert").waitFor();
   });

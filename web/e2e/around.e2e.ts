@@ -1,23 +1,11 @@
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ClientFrame, Picture } from "../src/api/types";
-import { DESK, launch, PHONE, shot } from "./browser";
+import { DESK, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { conversation, scene, screen, summary } from "./scene";
-import { type Stage, stage, until } from "./stage";
+import { stages, until } from "./stage";
 
-let browser: Browser;
-let it: Stage | undefined;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser?.close());
-afterEach(async () => {
-  const faults = it?.faults ?? [];
-  await it?.end();
-  it = undefined;
-  expect(faults).toEqual([]);
-});
+const begin = stages();
 
 const commands = (player: Player) =>
   player.heard.flatMap((frame) => (frame.type === "command" ? [(frame as Sent).command] : []));
@@ -35,8 +23,7 @@ const PIXEL = Buffer.from(
 
 describe("what is being written", () => {
   test("a slash at the beginning offers the agent's commands, by finger", async () => {
-    it = await stage(browser, quiet);
-    const { page, address } = it;
+    const { page, address } = await begin(quiet);
     await page.goto(`${address}/#/s/s1`);
     const field = page.getByRole("textbox", { name: "Prompt" });
     await field.pressSequentially("/c");
@@ -50,8 +37,7 @@ describe("what is being written", () => {
   });
 
   test("an at sign offers the project's files, by keys, and a blank in a path is written as the CLI reads it", async () => {
-    it = await stage(browser, quiet, DESK);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(quiet, DESK);
     await page.goto(`${address}/#/s/s1`);
     const field = page.getByRole("textbox", { name: "Prompt" });
     await field.pressSequentially("look at @cart");
@@ -67,8 +53,7 @@ describe("what is being written", () => {
   });
 
   test("a picture is sent when it is chosen, and the prompt names it", async () => {
-    it = await stage(browser, quiet);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(quiet);
     await page.goto(`${address}/#/s/s1`);
     await page
       .getByLabel("Add a picture")
@@ -92,8 +77,7 @@ describe("what is being written", () => {
 });
 
 test("a picture that the browser cannot read is said to be one, and holds up no prompt", async () => {
-  it = await stage(browser, quiet);
-  const { page, player, address } = it;
+  const { page, player, address } = await begin(quiet);
   await page.goto(`${address}/#/s/s1`);
   const odd = { name: "photo.heic", mimeType: "image/heic", buffer: Buffer.from("no picture") };
   await page.getByLabel("Add a picture").setInputFiles(odd);
@@ -105,8 +89,7 @@ test("a picture that the browser cannot read is said to be one, and holds up no 
 
 describe("a new session", () => {
   test("folders below an allowed one can be looked through", async () => {
-    it = await stage(browser, quiet);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(quiet);
     await page.goto(`${address}/#/new`);
     await page.getByRole("button", { name: "Browse" }).click();
     await page.getByRole("button", { name: /^shop/ }).click();
@@ -120,8 +103,7 @@ describe("a new session", () => {
   });
 
   test("begins in the folder that was offered first, whatever happens in another one meanwhile", async () => {
-    it = await stage(browser, quiet, DESK);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(quiet, DESK);
     await page.goto(`${address}/#/new`);
     await page.locator(".place:has(:checked)").getByText("/home/ada/shop").waitFor();
     await page.locator(".row", { hasText: "A talk" }).waitFor();
@@ -134,7 +116,7 @@ describe("a new session", () => {
   });
 
   test("an old one is resumed in its own folder, also where the page was loaded for it", async () => {
-    it = await stage(browser, (player) => {
+    const it = await begin((player) => {
       quiet(player);
       const old = { title: "Notes", cwd: "/home/ada/notes", status: "exited" as const };
       player.add(summary("s2", { ...old, updated_at: "2026-01-05T10:00:00Z" }));
@@ -147,8 +129,7 @@ describe("a new session", () => {
 
 describe("pairing", () => {
   test("the device names itself and is told what it may do", async () => {
-    it = await stage(browser, scene);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene);
     player.refuses = true;
     await page.goto(`${address}/#pair=AB12-CD34`);
     const name = page.getByLabel("Name of this device");
@@ -196,14 +177,10 @@ describe.each([
   });
 
   test("is shown as it stands, changes row by row, and takes keys", async () => {
-    it = await stage(
-      browser,
-      (player) => {
-        player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
-        player.onScreen = () => player.show(picture({}));
-      },
-      options,
-    );
+    const it = await begin((player) => {
+      player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
+      player.onScreen = () => player.show(picture({}));
+    }, options);
     const { page, player, address } = it;
     await page.goto(`${address}/#/s/s1`);
     await page.getByRole("tab", { name: "Terminal" }).click();
@@ -259,7 +236,7 @@ describe.each([
 });
 
 test("of very many sessions a hundred are drawn, and more when they are asked for", async () => {
-  it = await stage(browser, (player) => {
+  const it = await begin((player) => {
     for (let n = 0; n < 250; n += 1) {
       const updated_at = new Date(Date.now() - n * 60_000).toISOString();
       player.add(summary(`s${n}`, { title: `Session number ${n}`, updated_at }));
@@ -284,7 +261,7 @@ test("of very many sessions a hundred are drawn, and more when they are asked fo
 });
 
 test("keys that were typed after one that was refused are not pressed", async () => {
-  it = await stage(browser, (player) => {
+  const it = await begin((player) => {
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
     player.onScreen = () => player.show(screen({ session_id: "s1" }));
     // The reply takes its time, in which more is typed.
@@ -308,8 +285,7 @@ test("keys that were typed after one that was refused are not pressed", async ()
 });
 
 test("a finger that scrolls the suggestions takes none of them, and one that taps does", async () => {
-  it = await stage(browser, quiet, { ...PHONE, viewport: { width: 390, height: 360 } });
-  const { page, context, address } = it;
+  const { page, context, address } = await begin(quiet, { ...PHONE, viewport: { width: 390, height: 360 } });
   await page.goto(`${address}/#/s/s1`);
   const field = page.getByRole("textbox", { name: "Prompt" });
   await field.fill("/");
@@ -329,8 +305,10 @@ test("a finger that scrolls the suggestions takes none of them, and one that tap
 });
 
 test("words that were refused can be had back whole", async () => {
-  it = await stage(browser, quiet, { ...PHONE, permissions: ["clipboard-read", "clipboard-write"] });
-  const { page, player, address } = it;
+  const { page, player, address } = await begin(quiet, {
+    ...PHONE,
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
   player.mute = true;
   await page.goto(`${address}/#/s/s1`);
   const words = Array.from({ length: 30 }, (_, n) => `line ${n} of what was meant`).join("\n");
@@ -346,8 +324,7 @@ test("words that were refused can be had back whole", async () => {
 });
 
 test("a theme that was chosen is that of what the system draws around the page too", async () => {
-  it = await stage(browser, quiet, { ...PHONE, colorScheme: "light" });
-  const { page, address } = it;
+  const { page, address } = await begin(quiet, { ...PHONE, colorScheme: "light" });
   await page.goto(`${address}/#/settings`);
   const around = () =>
     page.evaluate(() => {
@@ -363,7 +340,7 @@ test("a theme that was chosen is that of what the system draws around the page t
 });
 
 test("a screen that cannot be shown says why, and the talk goes on", async () => {
-  it = await stage(browser, (player) => {
+  const it = await begin((player) => {
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
     player.onScreen = (id) => player.fail(id, "the terminal is gone");
   });
@@ -386,8 +363,7 @@ describe("more sessions than the daemon lists", () => {
   };
 
   test("are asked for at the end of the list", async () => {
-    it = await stage(browser, many);
-    const { page, address } = it;
+    const { page, address } = await begin(many);
     await page.goto(address);
     await page.getByText("Talk 99", { exact: true }).waitFor();
     expect(await page.getByText("Talk 100", { exact: true }).count()).toBe(0);
@@ -398,8 +374,7 @@ describe("more sessions than the daemon lists", () => {
   });
 
   test("one of them that is open stays where it is when the list is asked for anew", async () => {
-    it = await stage(browser, many, DESK);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(many, DESK);
     await page.goto(`${address}/#/s/s120`);
     await page.getByRole("heading", { name: "Talk 120" }).waitFor();
     const watched = () => player.heard.filter(({ type }) => type === "watch").length;
@@ -415,8 +390,7 @@ describe("more sessions than the daemon lists", () => {
 test("talk and terminal are chosen by arrow keys", async () => {
   const terminal = (player: Player) =>
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
-  it = await stage(browser, terminal, DESK);
-  const { page, address } = it;
+  const { page, address } = await begin(terminal, DESK);
   await page.goto(`${address}/#/s/s1`);
   await page.getByRole("tab", { name: "Talk" }).focus();
   await page.keyboard.press("ArrowRight");
@@ -443,7 +417,7 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
     title: "Gemini - shop",
     lines: whole ? rows : [],
   });
-  it = await stage(browser, (player) => {
+  const it = await begin((player) => {
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
     player.onScreen = () => player.show(picture([30, 4]));
   });

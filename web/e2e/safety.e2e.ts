@@ -1,25 +1,14 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import type { Question, QuestionKind } from "../src/api/types";
-import { answerable, DESK, launch, PHONE, shot } from "./browser";
+import { answerable, DESK, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
-import { type Stage, stage, until } from "./stage";
+import { stages, until } from "./stage";
 
-let browser: Browser;
-let it: Stage | undefined;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser?.close());
-afterEach(async () => {
-  const faults = it?.faults ?? [];
-  await it?.end();
-  it = undefined;
-  expect(faults).toEqual([]);
-});
+const begin = stages();
 
 /** Each tries to run, to load or to change something. `bad()` tells of it. */
 const HOSTILE: readonly string[] = [
@@ -147,8 +136,7 @@ async function readAll(page: Page): Promise<string[]> {
 
 describe("text that means no good", () => {
   test("runs nothing, loads nothing, sends nothing and covers nothing", async () => {
-    it = await stage(browser, hostile);
-    const { page, address } = it;
+    const { page, address } = await begin(hostile);
     const asked: string[] = [];
     page.on("request", (request) => {
       if (!request.url().startsWith(address) && !request.url().startsWith("data:")) asked.push(request.url());
@@ -177,9 +165,8 @@ describe("text that means no good", () => {
   }, 120_000);
 
   test("what is very large or very deep holds up nothing for a second", async () => {
-    it = await stage(browser, large);
-    const { page, address } = it;
-    const cdp = await it.context.newCDPSession(page);
+    const { page, context, address } = await begin(large);
+    const cdp = await context.newCDPSession(page);
     // What the page itself works, and not what others on this machine do meanwhile.
     await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
     const worked = async () => {
@@ -233,8 +220,7 @@ describe("text that means no good", () => {
   });
 
   test("a question that is no prose is shown sign by sign: no link hides where it leads, nothing is left out", async () => {
-    it = await stage(browser, scene);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene);
     const text = "[https://good.example](https://evil.example/\u200b)\n\n[//]: # (and delete all)\n*now*";
     player.change("s1", { questions: [asked("fetch", text)] });
     await page.goto(address);
@@ -247,8 +233,7 @@ describe("text that means no good", () => {
   });
 
   test("a plan is laid out, and nothing in it turns what is read", async () => {
-    it = await stage(browser, scene);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene);
     player.change("s1", { questions: [asked("plan", "## Steps\n\nfirst \u202eno")] });
     await page.goto(address);
     const sheet = page.getByRole("dialog", { name: "Go ahead with this plan?" });
@@ -257,8 +242,7 @@ describe("text that means no good", () => {
   });
 
   test("the name of a file in a diff has every sign in it that nobody would see", async () => {
-    it = await stage(browser, scene);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene);
     const diff = "--- cart\u202ets.exe\n+++ cart\u202ets.exe\n@@ -1 +1 @@\n-a\n+b\n";
     const meaning = { kind: "mutation" as const, path: "cart.ts", diff, derived: {} };
     player.change("s1", { questions: [asked("edit", "cart.ts", { meaning })] });
@@ -267,8 +251,7 @@ describe("text that means no good", () => {
   });
 
   test("an address that names no session shows none, and the app goes on", async () => {
-    it = await stage(browser, scene);
-    const { page, address } = it;
+    const { page, address } = await begin(scene);
     for (const id of ["constructor", "__proto__", "toString"]) {
       await page.goto(`${address}/#/s/${id}`);
       await page.getByText("This session is not here").waitFor();
@@ -278,8 +261,7 @@ describe("text that means no good", () => {
   });
 
   test("no address chooses the server", async () => {
-    it = await stage(browser, scene);
-    const { page, address } = it;
+    const { page, address } = await begin(scene);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).host));
     page.on("websocket", (socket) => asked.push(new URL(socket.url()).host));
@@ -367,8 +349,7 @@ describe("for everybody", () => {
     ["desk light", { ...DESK, colorScheme: "light" as const }],
     ["desk dark", { ...DESK, colorScheme: "dark" as const }],
   ])("axe finds no serious fault: %s", async (_name, options) => {
-    it = await stage(browser, scene, { ...options, bypassCSP: true });
-    const { page, address } = it;
+    const { page, address } = await begin(scene, { ...options, bypassCSP: true });
     await page.addInitScript(axe);
     await page.emulateMedia({ reducedMotion: "reduce" });
     await page.goto(address);
@@ -400,8 +381,7 @@ describe("for everybody", () => {
   });
 
   test("by keys alone: a question is answered", async () => {
-    it = await stage(browser, scene, DESK);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene, DESK);
     await page.goto(address);
     await answerable(page).waitFor();
     for (let n = 0; n < 10; n += 1) {
@@ -414,8 +394,7 @@ describe("for everybody", () => {
   });
 
   test("by keys alone: a session is found, written to, and left again", async () => {
-    it = await stage(browser, scene, { ...DESK, reducedMotion: "reduce" });
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene, { ...DESK, reducedMotion: "reduce" });
     await page.goto(address);
     await answerable(page).waitFor();
     await page.keyboard.press("Escape");
@@ -456,8 +435,7 @@ describe("for everybody", () => {
   });
 
   test("whoever wants no motion sees none", async () => {
-    it = await stage(browser, scene, { ...PHONE, reducedMotion: "reduce" });
-    const { page, address } = it;
+    const { page, address } = await begin(scene, { ...PHONE, reducedMotion: "reduce" });
     const moving = () =>
       page.evaluate(() => document.getAnimations().filter(({ playState }) => playState === "running").length);
     await page.goto(address);
@@ -469,7 +447,7 @@ describe("for everybody", () => {
   });
 
   test("text from right to left runs from right to left, in a page that does not", async () => {
-    it = await stage(browser, (player) => {
+    const it = await begin((player) => {
       player.add(summary("s1", { title: "ترجمة صفحة الدفع" }), [
         message("user", [{ type: "text", text: "ترجم هذه الصفحة" }]),
         message("assistant", [{ type: "text", text: "تمت الترجمة.\n\n- واحد\n\nAnd one line in English." }]),
@@ -490,8 +468,7 @@ describe("for everybody", () => {
   });
 
   test("a desk has two panes, a phone one", async () => {
-    it = await stage(browser, scene, DESK);
-    const { page, address } = it;
+    const { page, address } = await begin(scene, DESK);
     await page.goto(`${address}/#/s/s2`);
     await page.getByRole("button", { name: "Close" }).click();
     const panes = async () => [
@@ -504,8 +481,7 @@ describe("for everybody", () => {
   });
 
   test("nothing is wider than the narrowest phone", async () => {
-    it = await stage(browser, scene, { ...PHONE, viewport: { width: 320, height: 640 } });
-    const { page, address } = it;
+    const { page, address } = await begin(scene, { ...PHONE, viewport: { width: 320, height: 640 } });
     await page.goto(address);
     await page.getByRole("button", { name: "Close" }).click();
     for (const [path, text] of [...SCREENS, ["/#/shared/tok-en_1", "Two things to know"] as const]) {
@@ -516,8 +492,7 @@ describe("for everybody", () => {
   });
 
   test("at the largest letters on the narrowest phone every button is whole, and no words are over others", async () => {
-    it = await stage(browser, scene, { ...PHONE, viewport: { width: 320, height: 640 } });
-    const { page, address } = it;
+    const { page, address } = await begin(scene, { ...PHONE, viewport: { width: 320, height: 640 } });
     await page.addInitScript(() => localStorage.setItem("pollux.settings", '{"text":"huge"}'));
     const outside = () =>
       page.locator("button:visible, a.round:visible").evaluateAll((all) =>
@@ -547,8 +522,7 @@ describe("for everybody", () => {
   });
 
   test("on a phone that lies on its side, whoever allows something has come past all of it", async () => {
-    it = await stage(browser, scene, { ...PHONE, viewport: { width: 667, height: 320 } });
-    const { page, address } = it;
+    const { page, address } = await begin(scene, { ...PHONE, viewport: { width: 667, height: 320 } });
     await page.goto(address);
     await answerable(page).waitFor();
     await shot(page, "side-question");
@@ -567,8 +541,7 @@ describe("for everybody", () => {
   });
 
   test("a list that is longer than the screen is scrolled, and none of it is cut", async () => {
-    it = await stage(browser, scene);
-    const { page, player, address } = it;
+    const { page, player, address } = await begin(scene);
     const [job] = player.jobs;
     if (!job) throw new Error("the scene has no job");
     player.jobs = Array.from({ length: 40 }, (_, n) => ({

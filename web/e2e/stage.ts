@@ -1,7 +1,8 @@
 // A fresh player and a fresh phone for each test.
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { type Faults, OUT, open, PHONE } from "./browser";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { type Faults, launch, OUT, open, PHONE } from "./browser";
 import { Player } from "./player";
 
 export type Stage = {
@@ -36,6 +37,27 @@ export async function stage(
     await player.stop();
   };
   return { player, address, context, page, faults, other, end };
+}
+
+/** A browser for the tests of one file, and in it a stage whenever one of them wants one. No page may have had a fault. */
+export function stages(kind?: Parameters<typeof launch>[0]) {
+  let browser: Browser;
+  let begun: Stage[] = [];
+  beforeAll(async () => {
+    browser = await launch(kind);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    const all = begun;
+    begun = [];
+    await Promise.all(all.map((one) => one.end()));
+    expect(all.flatMap(({ faults }) => faults)).toEqual([]);
+  });
+  return async (set: (player: Player) => void, options: object = PHONE): Promise<Stage> => {
+    const one = await stage(browser, set, options);
+    begun.push(one);
+    return one;
+  };
 }
 
 /** Waits until something is so. */

@@ -1,24 +1,11 @@
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launch } from "./browser";
+import { describe, expect, test } from "vitest";
 import { scene } from "./scene";
-import { type Stage, stage, until } from "./stage";
+import { type Stage, stages, until } from "./stage";
 
-let browser: Browser;
-let it: Stage | undefined;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser?.close());
-afterEach(async () => {
-  const faults = it?.faults ?? [];
-  await it?.end();
-  it = undefined;
-  expect(faults).toEqual([]);
-});
+const begin = stages();
 
 async function team(path: string): Promise<Stage> {
-  it = await stage(browser, scene);
+  const it = await begin(scene);
   await it.page.goto(it.address);
   await it.page.getByRole("button", { name: "Close" }).click();
   await it.page.goto(`${it.address}/#/${path}`);
