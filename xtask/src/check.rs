@@ -10,8 +10,10 @@ const WALLS: [&str; 2] = ["clap", "axum"];
 /// A part of what is checked.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// Formatting, lints, documentation, what the crates may know of each other
+    /// Formatting, lints, what the crates may know of each other
     Code,
+    /// The documentation of the code
+    Docs,
     /// Licences and sources of the dependencies
     Licences,
     /// The web app's types and lints, and what is known of its packages
@@ -22,9 +24,15 @@ pub(crate) enum Part {
 pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
     match part {
         Some(Part::Code) => code(),
+        Some(Part::Docs) => docs(),
         Some(Part::Licences) => licences(),
         Some(Part::Web) => web::check(),
-        None => code().and_then(|()| licences()).and_then(|()| web::check()),
+        None => {
+            code()?;
+            docs()?;
+            licences()?;
+            web::check()
+        }
     }
 }
 
@@ -32,11 +40,12 @@ fn code() -> anyhow::Result<()> {
     shell::run("cargo fmt --all --check")?;
     fuzz_lock()?;
     shell::run("cargo clippy --workspace --all-targets --locked -- -D warnings")?;
-    run_with(
-        "cargo doc --workspace --no-deps --document-private-items --locked",
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    )?;
     walls()
+}
+
+fn docs() -> anyhow::Result<()> {
+    let line = "cargo doc --workspace --no-deps --document-private-items --locked";
+    run_with(line, &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 /// The fuzz targets are a workspace of their own: what the library depends on newly must be in their lock file too.
