@@ -26,8 +26,8 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
     let env = node::env();
     let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
     if nextest {
-        // Two more at once than there are cores: a good part of their time they wait for other programs.
-        let at_once = thread::available_parallelism().map_or(1, usize::from) + 2;
+        // One more at once than there are cores: a good part of their time they wait for other programs.
+        let at_once = thread::available_parallelism().map_or(1, usize::from) + 1;
         let line = format!("cargo nextest run --workspace --locked --test-threads {at_once}");
         run_words(&words_and(&line, rest), &env)?;
     } else {
