@@ -246,13 +246,12 @@ impl Fusion {
             EventKind::SessionChanged(SessionChange { status: Some(status), .. }) => match status {
                 SessionStatus::Working if self.turn.as_ref().is_none_or(|turn| !turn.told) => {
                     out.push(event);
-                    self.turn.get_or_insert_default();
-                    // What is said in a turn is told after its beginning, also where the file was faster.
-                    if let Some(prompt) = self.early.take() {
-                        self.begin(prompt, Source::SessionFile, out);
-                    } else if let Some(prompt) = self.sent.pop_front() {
-                        self.begin(prompt, Source::Pollux, out);
-                    }
+                    self.begins(out);
+                    return;
+                }
+                SessionStatus::Waiting if self.turn.is_none() && self.asks_first() => {
+                    out.push(event);
+                    self.begins(out);
                     return;
                 }
                 SessionStatus::Idle | SessionStatus::Error => self.end(reading, out),
@@ -277,6 +276,22 @@ impl Fusion {
             _ => {}
         }
         out.push(event);
+    }
+
+    /// Whether what is asked is the first that is seen of a turn: on a busy machine nobody sees an agent work that asks at once.
+    fn asks_first(&self) -> bool {
+        let asked = self.screen.open().map(|(_, dialog)| dialog.kind);
+        self.early.is_some() || !self.sent.is_empty() && asked.is_some_and(is_of_turn)
+    }
+
+    /// A turn is seen. What is said in it is told after its beginning, also where the file was faster.
+    fn begins(&mut self, out: &mut Vec<Event<'static>>) {
+        self.turn.get_or_insert_default();
+        if let Some(prompt) = self.early.take() {
+            self.begin(prompt, Source::SessionFile, out);
+        } else if let Some(prompt) = self.sent.pop_front() {
+            self.begin(prompt, Source::Pollux, out);
+        }
     }
 
     fn begin(&mut self, prompt: String, source: Source, out: &mut Vec<Event<'static>>) {

@@ -40,6 +40,18 @@ fn asking(command: &str) -> Reading {
     Reading { dialog: Some(dialog), draft: None, ..reading(SessionStatus::Waiting) }
 }
 
+/// A message as the session file tells it.
+fn record(kind: &str, text: &str) -> Event<'static> {
+    let head = r#"{"sessionId":"s","projectHash":"p"}"#;
+    let told = format!(
+        r#"{head}
+{{"id":"{kind}","type":"{kind}","model":"m","content":[{{"text":"{text}"}}]}}
+"#
+    );
+    let is_message = |event: &Event<'_>| matches!(event.kind, EventKind::MessageRecorded { .. });
+    events(told.as_bytes()).into_iter().find(is_message).unwrap()
+}
+
 /// The kinds of the events, with what matters of each.
 fn kinds(events: &[Event<'_>]) -> Vec<String> {
     let kind = |event: &Event<'_>| {
@@ -86,17 +98,6 @@ fn a_turn_with_a_question_that_we_answer_is_told_in_its_order_and_each_fact_once
 fn a_turn_begins_before_what_is_said_in_it_also_where_the_file_is_faster_than_the_screen() {
     let mut fusion = Fusion::new("s");
     let mut out = Vec::new();
-    let record = |kind: &str, text: &str| {
-        let head = r#"{"sessionId":"s","projectHash":"p"}"#;
-        let told = format!(
-            r#"{head}
-{{"id":"{kind}","type":"{kind}","model":"m","content":[{{"text":"{text}"}}]}}
-"#
-        );
-        let is_message =
-            |event: &Event<'_>| matches!(event.kind, EventKind::MessageRecorded { .. });
-        events(told.as_bytes()).into_iter().find(is_message).unwrap()
-    };
     fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
     fusion.sent("go");
     out.clear();
@@ -122,6 +123,35 @@ fn a_turn_begins_before_what_is_said_in_it_also_where_the_file_is_faster_than_th
         _ => None,
     });
     assert_eq!(told.as_deref(), Some("more"));
+}
+
+#[test]
+fn a_turn_of_which_a_question_is_the_first_that_is_seen_is_told_from_its_beginning_to_its_end() {
+    let mut choice = asking("ls");
+    choice.dialog.as_mut().unwrap().kind = QuestionKind::Choice;
+    // A command is asked for by an agent that works; anything may be asked once the file has the prompt.
+    for (asked, written) in [(asking("ls"), false), (choice, true)] {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        fusion.sent("go");
+        if written {
+            fusion.file(record("user", "go"), &mut out);
+        }
+        out.clear();
+        fusion.screen(&asked, DRAWN, &mut out);
+        fusion.answered("Allow once", Effect::AllowOnce, None, &mut out);
+        fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+        let expected = [
+            "session_changed waiting",
+            "turn_started go",
+            "asked",
+            "answered chosen",
+            "turn_ended end_turn",
+            "session_changed idle",
+        ];
+        assert_eq!(kinds(&out), expected);
+    }
 }
 
 #[test]
