@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Component, Path};
+use std::time::SystemTime;
 use std::{fs, io};
 
 /// What a script says about its own trial run.
@@ -18,8 +20,10 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Writes the files into a workspace. Paths that lead out of it are refused.
+    /// Writes the files into a workspace, all of one moment: the CLI lists what it finds by time, and no script is about which of
+    /// them was written first. Paths that lead out of it are refused.
     pub fn lay_out(&self, workspace: &Path) -> io::Result<()> {
+        let now = SystemTime::now();
         for (name, content) in &self.files {
             let inside =
                 Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
@@ -31,7 +35,9 @@ impl Trial {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            fs::write(path, content)?;
+            let mut file = fs::File::create(path)?;
+            file.write_all(content.as_bytes())?;
+            file.set_modified(now)?;
         }
         Ok(())
     }
