@@ -328,8 +328,16 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByLabel("Type into the terminal").fill("/stats");
     await page.getByLabel("Type into the terminal").press("Enter");
     await rows.getByText("Session Stats").waitFor();
-    for (const key of ["Up", "Esc", "Esc"])
-      await page.getByRole("button", { name: key, exact: true }).click();
+    // Each key when the one before has done what it does: two that come at once may mean something else.
+    const press = (key: string) => page.getByRole("button", { name: key, exact: true }).click();
+    const typed = async () => (await rows.innerText()).match(/[>*]\s+\/stats/g)?.length ?? 0;
+    const before = await typed();
+    await press("Up");
+    await until("what was typed last stands there again", async () => (await typed()) > before, 20_000);
+    await press("Esc");
+    await rows.getByText("again to clear").waitFor();
+    await press("Esc");
+    await until("it is gone again", async () => (await typed()) === before, 20_000);
     await shot(page, "real-screen-keys");
     await page.getByRole("tab", { name: "Talk" }).click();
     await until(

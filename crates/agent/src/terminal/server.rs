@@ -20,6 +20,10 @@ use tokio::task::JoinSet;
 pub const SESSION: &str = "pollux";
 /// The window that is there until the first of ours is.
 const FIRST: &str = "pollux-first";
+/// How often it is tried again to enter a session that has just ended.
+const TRIES: usize = 2;
+/// The code of the failure that says that there is no session to enter.
+const NO_TERMINAL: &str = "no_terminal";
 /// How many commands may be on their way.
 const COMMANDS: usize = 64;
 /// How long tmux may take to answer.
@@ -64,12 +68,26 @@ impl Server {
     /// Connects to our session of a server of ours, and starts both where they are not there.
     pub async fn open(socket: &Socket) -> Result<Self, Failure> {
         socket::check().await?;
-        let first = ["new-session", "-A", "-s", SESSION, "-n", FIRST, "exec sleep 60"];
-        let server = Self::client(socket, &first).await?;
+        let server = Self::enter(socket).await?;
         for setting in SETTINGS {
             server.command(setting).await?;
         }
         Ok(server)
+    }
+
+    /// Makes our session where it is not there, and connects to it. In two steps: where two come at once and one of them makes the
+    /// session that it is itself to be told of, tmux 3.3a dies, and with it all agents.
+    async fn enter(socket: &Socket) -> Result<Self, Failure> {
+        let own = format!("={SESSION}");
+        let mut tries = 0;
+        loop {
+            socket.run(&["new-session", "-d", "-s", SESSION, "-n", FIRST, "exec sleep 60"]).await?;
+            match Self::client(socket, &["attach-session", "-t", &own]).await {
+                // It went with its last window, while we came.
+                Err(failure) if failure.code == NO_TERMINAL && tries < TRIES => tries += 1,
+                entered => return entered,
+            }
+        }
     }
 
     /// Connects to the session of a server that is there in which a pane is.
@@ -220,14 +238,14 @@ fn gone() -> Failure {
 fn refused(why: &str) -> Failure {
     if why.is_empty() {
         // It went with its last window, while we came.
-        let failure = Failure::new(Phase::Start, "no_terminal", "the tmux server has just ended");
+        let failure = Failure::new(Phase::Start, NO_TERMINAL, "the tmux server has just ended");
         return failure.hint("its last agent is gone; go on with it: `pollux new --resume ID`");
     }
     let code = if why.contains("no server")
         || why.contains("can't find")
         || why.contains("error connecting")
     {
-        "no_terminal"
+        NO_TERMINAL
     } else {
         "tmux_failed"
     };

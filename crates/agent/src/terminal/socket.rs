@@ -104,6 +104,13 @@ impl Socket {
         Ok(String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect())
     }
 
+    /// Has tmux do something, starting a server where there is none. What it says to it is not asked for.
+    pub(super) async fn run(&self, words: &[&str]) -> Result<(), Failure> {
+        let mut tmux = self.tmux();
+        tmux.args(words).stdin(Stdio::null());
+        output(tmux, PATIENCE).await.map(drop).map_err(|error| absent(&error))
+    }
+
     /// What tmux calls its version. Fails where it is not there, or too old.
     pub async fn version() -> Result<String, Failure> {
         told_version().await

@@ -66,6 +66,25 @@ async fn drawn(pane: &Pane) -> Emulator {
 }
 
 #[tokio::test]
+async fn those_who_come_at_once_to_a_server_that_only_begins_do_not_end_it() {
+    // One of eight such beginnings was the end of tmux 3.3a.
+    for round in 0..24_u64 {
+        let directory = tempfile::Builder::new().prefix("pollux-tmux-").tempdir().unwrap();
+        let socket = Socket::Path(directory.path().join("socket"));
+        let comes = async |after: u64| {
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            Server::open(&socket).await
+        };
+        let all = tokio::join!(comes(0), comes(round), comes(2 * round));
+        for server in [all.0, all.1, all.2] {
+            let answer = server.unwrap().ask(&["display-message", "-p", "there"]).await;
+            assert_eq!(answer.unwrap(), "there", "round {round}");
+        }
+        kill_server(directory.path());
+    }
+}
+
+#[tokio::test]
 async fn what_a_program_prints_is_heard_and_what_is_typed_reaches_it() {
     let host = Host::new().await;
     let pane = host.run("echo \"[$ANSWER]\"; exec cat").await;
