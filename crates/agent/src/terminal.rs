@@ -5,6 +5,7 @@
 //! [`Watch`] is what happens in it. Nothing is polled.
 
 mod emulator;
+mod leave;
 mod pane;
 mod run;
 mod screen;

@@ -222,7 +222,8 @@ impl Pane {
 
     /// Ends its program, and takes it away.
     pub async fn kill(&self) -> Result<(), Failure> {
-        self.server.command(&["kill-pane", "-t", &self.id]).await.map(drop)
+        let kill = ["kill-pane", "-t", &self.id];
+        self.server.leaving(self.server.command(&kill)).await.map(drop)
     }
 }
 

@@ -3,6 +3,7 @@
 //! tmux tells a control client what the programs print as they print it. Nothing is asked for again and again, and an
 //! idle pane costs nothing.
 
+use super::leave::Stays;
 use super::socket::{self, Socket};
 use super::watch::{Gone, Posts, is_unexplained};
 use super::wire::{Line, command};
@@ -60,23 +61,25 @@ pub(super) struct Link {
     lines: mpsc::Sender<String>,
     pending: Arc<Pending>,
     pub(super) posts: Arc<Posts>,
+    pub(super) stays: Stays,
     /// Reads, writes, and owns the client.
     _tasks: Mutex<JoinSet<()>>,
 }
 
 impl Server {
-    /// Connects to our session of a server of ours, and starts both where they are not there.
+    /// Connects to our session of a server, and starts both where they are not there.
     pub async fn open(socket: &Socket) -> Result<Self, Failure> {
         socket::check().await?;
         let server = Self::enter(socket).await?;
-        for setting in SETTINGS {
+        let settings = if *socket == Socket::Users { &AMONG_OTHERS[..] } else { &SETTINGS };
+        for setting in settings {
             server.command(setting).await?;
         }
         Ok(server)
     }
 
     /// Makes our session where it is not there, and connects to it. In two steps: where two come at once and one of them makes the
-    /// session that it is itself to be told of, tmux 3.3a dies, and with it all agents.
+    /// session that it is itself to be told of, tmux before 3.7 dies (tmux#4980), and with it all agents.
     async fn enter(socket: &Socket) -> Result<Self, Failure> {
         let own = format!("={SESSION}");
         let mut tries = 0;
@@ -119,8 +122,14 @@ impl Server {
         let mut tasks = JoinSet::new();
         tasks.spawn(write(stdin, waiting));
         tasks.spawn(reader.run(child, stdout));
-        let link =
-            Link { socket: socket.clone(), lines, pending, posts, _tasks: Mutex::new(tasks) };
+        let link = Link {
+            socket: socket.clone(),
+            lines,
+            pending,
+            posts,
+            stays: Stays::default(),
+            _tasks: Mutex::new(tasks),
+        };
         let server = Self { link: Arc::new(link) };
         let ready = tokio::time::timeout(PATIENCE, is_ready).await;
         let ready = ready.unwrap_or(Ok(Err("it does not answer".to_owned())));
@@ -214,6 +223,16 @@ const SETTINGS: [&[&str]; 9] = [
     &["set-option", "-g", "status-right", LEAVES],
 ];
 
+/// How our session is set on a server that is the user's, where all else stays as it is.
+const AMONG_OTHERS: [&[&str]; 2] = [
+    &["set-option", "-t", SESSION, "history-limit", "20000"],
+    &["set-hook", "-t", SESSION, "after-new-window", OWN_WINDOW],
+];
+
+/// How a window of ours is set among others.
+const OWN_WINDOW: &str = "set-option -w remain-on-exit failed ; set-option -w aggressive-resize on ; \
+    set-option -w automatic-rename off ; set-option -w allow-rename off";
+
 /// How somebody who looks comes away again: short where there is no room for more.
 const LEAVES: &str =
     "#{?#{e|<:#{client_width},80}, Ctrl-b d leaves , Ctrl-b d leaves#, the agent goes on }";
@@ -244,6 +263,7 @@ fn refused(why: &str) -> Failure {
     let code = if why.contains("no server")
         || why.contains("can't find")
         || why.contains("error connecting")
+        || why.contains("server exited")
     {
         NO_TERMINAL
     } else {

@@ -85,6 +85,29 @@ async fn those_who_come_at_once_to_a_server_that_only_begins_do_not_end_it() {
 }
 
 #[tokio::test]
+async fn those_who_go_at_once_do_not_take_what_others_have_along() {
+    let host = Host::new().await;
+    let other = ["new-session", "-d", "-s", "other", "exec cat"];
+    host.server.command(&other).await.unwrap();
+    for round in 0..8 {
+        let server = Server::open(host.server.socket()).await.unwrap();
+        let command = ["cat".to_owned()];
+        let cwd = host.directory.path();
+        let window = Window { name: "one", cwd, env: &[], command: &command, size: SIZE };
+        let mut panes = Vec::new();
+        for _ in 0..4 {
+            panes.push(Pane::open(&server, &window).await.unwrap());
+        }
+        let kills = panes.iter().map(Pane::kill);
+        for killed in futures::future::join_all(kills).await {
+            killed.unwrap();
+        }
+        let left = host.server.socket().panes("#{session_name}").await.unwrap();
+        assert_eq!(left, ["other"], "round {round}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_program_prints_is_heard_and_what_is_typed_reaches_it() {
     let host = Host::new().await;
     let pane = host.run("echo \"[$ANSWER]\"; exec cat").await;

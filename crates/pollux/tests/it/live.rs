@@ -1,5 +1,6 @@
 //! Agents in terminals, through the program: each command by itself, and hooks as one more source.
 
+mod among;
 mod served;
 
 use pollux_agent::gemini::cli::{Cli as Agent, Version};
@@ -38,8 +39,12 @@ impl Tmux {
 impl Drop for Tmux {
     #[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
     fn drop(&mut self) {
-        let mut tmux = std::process::Command::new("tmux");
-        let _gone = tmux.args(["-S", &self.socket(), "kill-server"]).output();
+        // The second is the one that somebody has for whom all sockets are here.
+        for server in [&["-S", &self.socket()][..], &[]] {
+            let mut tmux = std::process::Command::new("tmux");
+            tmux.args(server).arg("kill-server").env("TMUX_TMPDIR", self.0.path());
+            let _gone = tmux.env_remove("TMUX").output();
+        }
     }
 }
 

@@ -370,6 +370,14 @@ impl Work {
         if self.over || self.has_left().await {
             return Ok(());
         }
+        if self.adopted.is_some() {
+            return self.leave().await;
+        }
+        let server = self.pane.server().clone();
+        server.leaving(self.leave()).await
+    }
+
+    async fn leave(&mut self) -> Result<(), Failure> {
         let calm = matches!(self.status(), SessionStatus::Idle | SessionStatus::Error);
         if !calm && self.status() != SessionStatus::Starting {
             // What is queued would begin a new turn.

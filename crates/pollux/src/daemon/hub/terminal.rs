@@ -19,6 +19,7 @@ use pollux_agent::terminal::{Pane, Server, Size, Socket};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
@@ -35,12 +36,14 @@ const USERS: Duration = Duration::from_secs(2);
 pub struct Tmux {
     socket: Socket,
     server: Arc<Mutex<Option<Server>>>,
+    /// Two who need the connection at once wait for the same one.
+    gate: Arc<Semaphore>,
 }
 
 impl Tmux {
     /// The server that a socket leads to. It is reached when it is needed.
     pub fn new(socket: Socket) -> Self {
-        Self { socket, server: Arc::default() }
+        Self { socket, server: Arc::default(), gate: Arc::new(Semaphore::new(1)) }
     }
 
     /// Its socket.
@@ -68,6 +71,7 @@ impl Tmux {
         if let Some(found) = found.filter(|found| found.socket != self.socket) {
             return Server::join(&found.socket, &found.pane).await;
         }
+        let _alone = self.gate.acquire().await;
         let known = self.known().clone();
         if let Some(server) = known
             && server.ask(&["display-message", "-p", "there"]).await.is_ok()
