@@ -30,14 +30,17 @@ const COMMANDS: usize = 64;
 /// How long tmux may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// What we want to be told of every pane. tmux looks for itself, once a second.
-const TOLD: &str =
+pub(super) const TOLD: &str =
     "pollux:%*:#{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+
+/// That we want to be told nothing any more.
+pub(super) const UNTOLD: &str = "pollux";
 
 /// Makes tmux look which of its children have ended, and how: here is one more.
 const LOOK: [&str; 3] = ["run-shell", "-b", "true"];
 
 /// What tmux says to a command: its lines, or what was wrong with it.
-type Reply = Result<Vec<String>, String>;
+pub(super) type Reply = Result<Vec<String>, String>;
 /// Who waits for an answer, in the order of the commands; none when nobody will answer any more.
 type Pending = Mutex<Option<VecDeque<Waiting>>>;
 
@@ -167,7 +170,7 @@ impl Server {
     }
 
     /// Writes lines, each of which is a command, in one go: answers come in the order of the commands.
-    async fn send(
+    pub(super) async fn send(
         &self,
         lines: String,
         pictured: Vec<Option<String>>,
@@ -238,7 +241,10 @@ const LEAVES: &str =
     "#{?#{e|<:#{client_width},80}, Ctrl-b d leaves , Ctrl-b d leaves#, the agent goes on }";
 
 /// What tmux said to a command.
-async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {
+pub(super) async fn answer(
+    told: oneshot::Receiver<Reply>,
+    name: &str,
+) -> Result<Vec<String>, Failure> {
     let told = tokio::time::timeout(PATIENCE, told).await.ok().ok_or_else(silent)?;
     told.ok().ok_or_else(gone)?.map_err(|why| {
         Failure::new(Phase::Request, "tmux_refused", format!("tmux refused `{name}`: {why}"))

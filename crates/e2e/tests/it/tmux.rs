@@ -108,6 +108,18 @@ async fn those_who_go_at_once_do_not_take_what_others_have_along() {
 }
 
 #[tokio::test]
+async fn what_tmux_tells_of_a_pane_it_tells_also_when_another_one_has_gone() {
+    let host = Host::new().await;
+    let (goes, stays) = (host.run("exec cat").await, host.run("exec cat").await);
+    let mut watch = stays.watch();
+    goes.kill().await.unwrap();
+    host.server.command(&["select-pane", "-t", stays.id(), "-T", "another title"]).await.unwrap();
+    let told =
+        async { while watch.next().await.told.is_none_or(|told| told.title != "another title") {} };
+    tokio::time::timeout(LIMIT, told).await.unwrap();
+}
+
+#[tokio::test]
 async fn what_a_program_prints_is_heard_and_what_is_typed_reaches_it() {
     let host = Host::new().await;
     let pane = host.run("echo \"[$ANSWER]\"; exec cat").await;
