@@ -3,8 +3,7 @@
 //! Where the last two windows of a session close at one moment, tmux before 3.7 wants to tell its control clients which one is shown
 //! now, finds none, and dies (tmux#5243): on the user's own server with all that they have in it.
 
-use super::server::{SESSION, Server, TOLD, UNTOLD, answer};
-use super::wire::command;
+use super::server::{SESSION, Server};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 
@@ -33,23 +32,10 @@ impl Server {
         let stays = self.stays().await;
         let gone = goes.await;
         if let Some(window) = stays.and_then(Arc::into_inner) {
-            self.close(&window).await;
+            // It may have gone with its server.
+            drop(self.command(&["kill-window", "-t", &window]).await);
         }
         gone
-    }
-
-    /// Closes the window that may be the last of our session. tmux 3.3a looks once a second what there is to tell a client, also one
-    /// whose session has just gone, and dies of it: so there is nothing to tell it until it has gone as well, or has stayed.
-    async fn close(&self, window: &str) {
-        let kill = command(&["kill-window", "-t", window]);
-        let [untold, told] = [UNTOLD, TOLD].map(|what| command(&["refresh-client", "-B", what]));
-        // It may have gone with its server.
-        let Ok(answers) = self.send(untold + &kill + &told, vec![None, None, None]).await else {
-            return;
-        };
-        for told in answers {
-            drop(answer(told, "kill-window").await);
-        }
     }
 
     /// None where there is no session of ours that could end.

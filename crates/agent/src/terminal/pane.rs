@@ -71,6 +71,7 @@ impl Pane {
         let told = server.ask(&words).await?;
         let (id, at) = told.split_once(' ').unwrap_or((&told, ""));
         let pane = Self { server: server.clone(), id: id.to_owned(), window: at.to_owned() };
+        server.hear_of(id, at).await?;
         server.settle().await;
         Ok(pane)
     }
@@ -82,6 +83,7 @@ impl Pane {
         match told.split_once(' ') {
             // tmux shows another pane where the one that was asked for is gone.
             Some((found, window)) if !id.starts_with('%') || found == id => {
+                server.hear_of(found, window).await?;
                 let (id, window) = (found.to_owned(), window.to_owned());
                 Ok(Self { server: server.clone(), id, window })
             }

@@ -6,7 +6,7 @@
 use super::leave::Stays;
 use super::socket::{self, Socket};
 use super::watch::{Gone, Posts, is_unexplained};
-use super::wire::{Line, command};
+use super::wire::{Line, SUBSCRIBED, command};
 use crate::model::{Failure, Phase};
 use std::collections::VecDeque;
 use std::process::Stdio;
@@ -29,18 +29,16 @@ const NO_TERMINAL: &str = "no_terminal";
 const COMMANDS: usize = 64;
 /// How long tmux may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-/// What we want to be told of every pane. tmux looks for itself, once a second.
-pub(super) const TOLD: &str =
-    "pollux:%*:#{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
+/// What we want to be told of a pane. tmux looks for itself, once a second.
+const TOLD: &str =
+    "#{pane_dead} #{pane_dead_status} #{pane_dead_signal} #{pane_in_mode} #{pane_title}";
 
-/// That we want to be told nothing any more.
-pub(super) const UNTOLD: &str = "pollux";
-
-/// Makes tmux look which of its children have ended, and how: here is one more.
+/// Makes tmux look which of its children have ended, and how: here is one more. While tmux 3.3 writes down in `utmp` that a pane is
+/// gone, it is deaf to the end of the pane's program, and does not hear of it before another child of its ends.
 const LOOK: [&str; 3] = ["run-shell", "-b", "true"];
 
 /// What tmux says to a command: its lines, or what was wrong with it.
-pub(super) type Reply = Result<Vec<String>, String>;
+type Reply = Result<Vec<String>, String>;
 /// Who waits for an answer, in the order of the commands; none when nobody will answer any more.
 type Pending = Mutex<Option<VecDeque<Waiting>>>;
 
@@ -139,7 +137,6 @@ impl Server {
         ready.unwrap_or_else(|_| Err("it went away".to_owned())).map_err(|why| refused(&why))?;
         // A person's window follows the person's terminal, never ours.
         server.command(&["refresh-client", "-f", "ignore-size"]).await?;
-        server.command(&["refresh-client", "-B", TOLD]).await?;
         Ok(server)
     }
 
@@ -170,7 +167,7 @@ impl Server {
     }
 
     /// Writes lines, each of which is a command, in one go: answers come in the order of the commands.
-    pub(super) async fn send(
+    async fn send(
         &self,
         lines: String,
         pictured: Vec<Option<String>>,
@@ -187,6 +184,14 @@ impl Server {
         }
         permit.send(lines);
         Ok(told)
+    }
+
+    /// Wants to be told of a pane. Never of all panes at once: of that tmux 3.3a dies where it looks in the moment in which the session
+    /// has gone and its client has not. Nor of the pane by itself: of one whose program has ended nothing would be told.
+    pub(super) async fn hear_of(&self, pane: &str, window: &str) -> Result<(), Failure> {
+        let own = format!("#{{P:#{{?#{{==:#{{pane_id}},{pane}}},{TOLD},}}}}");
+        let wanted = format!("{}:{window}:{own}", subscription(pane));
+        self.command(&["refresh-client", "-B", &wanted]).await.map(drop)
     }
 
     /// The first line that tmux says to a command.
@@ -210,6 +215,11 @@ async fn session_of(socket: &Socket, pane: &str) -> Result<Option<String>, Failu
     let sessions = own.filter_map(|line| line.split_once(' '));
     let first = sessions.min_by_key(|(_, name)| *name != SESSION);
     Ok(first.map(|(session, _)| session.to_owned()))
+}
+
+/// The name of what we want to be told of a pane.
+fn subscription(pane: &str) -> String {
+    format!("{SUBSCRIBED}{pane}")
 }
 
 /// How a server of ours is set. Nothing global says how large a window is: tmux 3.3a dies of that.
@@ -328,27 +338,30 @@ impl Reader {
             Line::Begin(mark) => *open = Some((mark.to_owned(), Vec::new())),
             Line::Output { pane, bytes } => self.posts.output(pane, &bytes),
             Line::Layout(window) => self.posts.resized(window),
-            Line::Closed(window) => self.posts.closed(window),
+            Line::Closed(window) => {
+                for pane in self.posts.closed(window) {
+                    self.order(&["refresh-client", "-B", &subscription(&pane)]);
+                }
+            }
             Line::Told { pane, value } => {
                 self.posts.told(pane, value);
                 if is_unexplained(value) {
-                    self.look();
+                    self.order(&LOOK);
                 }
             }
             Line::Mode(_) | Line::End(_) | Line::Error(_) | Line::Exit(_) | Line::Other => {}
         }
     }
 
-    /// While tmux 3.3 writes down in `utmp` that a pane is gone, it is deaf to the end of the pane's program, and does not
-    /// hear of it before another child of its ends.
-    fn look(&self) {
+    /// Has tmux do something, and does not wait for it.
+    fn order(&self, words: &[&str]) {
         let Some(lines) = self.lines.upgrade() else { return };
         // A tmux that takes no commands tells nothing either.
         let Ok(permit) = lines.try_reserve() else { return };
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = pending.as_mut() {
             waiting.push_back(Waiting { tell: oneshot::channel().0, pictured: None });
-            permit.send(command(&LOOK));
+            permit.send(command(words));
         }
     }
 

@@ -149,8 +149,12 @@ impl Posts {
         self.in_window(window, |news| news.resized = true);
     }
 
-    pub(super) fn closed(&self, window: &str) {
+    /// A window is gone. Gives the panes that went with it.
+    pub(super) fn closed(&self, window: &str) -> Vec<String> {
         self.in_window(window, |news| news.gone = Some(Gone::Pane));
+        let panes = self.panes();
+        let gone = panes.iter().filter(|(_, entry)| entry.window == window);
+        gone.map(|(pane, _)| pane.clone()).collect()
     }
 
     fn in_window(&self, window: &str, change: impl Fn(&mut News)) {

@@ -1,5 +1,8 @@
 //! The words of tmux's control mode: one line in, one line out. Pure.
 
+/// How the names begin under which we are told of panes; what follows is the pane's.
+pub(super) const SUBSCRIBED: &str = "pollux";
+
 /// One line that tmux wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line<'a> {
@@ -56,10 +59,13 @@ impl<'a> Line<'a> {
             "%pane-mode-changed" => Self::Mode(first()),
             "%exit" => Self::Exit(rest),
             "%subscription-changed" => {
-                // name $session @window index %pane : value
+                // name $session @window index - : value
                 let (head, value) = rest.split_once(" : ").unwrap_or((rest, ""));
-                let pane = head.rsplit(' ').next().unwrap_or_default();
-                Self::Told { pane, value }
+                let name = head.split(' ').next().unwrap_or_default();
+                match name.strip_prefix(SUBSCRIBED) {
+                    Some(pane) => Self::Told { pane, value },
+                    None => Self::Other,
+                }
             }
             _ => Self::Other,
         }
@@ -143,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_is_told_of_a_pane_may_hold_anything() {
-        let line = Line::read(b"%subscription-changed pollux $0 @1 1 %3 : 0 a : b");
+        let line = Line::read(b"%subscription-changed pollux%3 $0 @1 1 - : 0 a : b");
         assert_eq!(line, Line::Told { pane: "%3", value: "0 a : b" });
         assert_eq!(Line::read(b"%window-add @4"), Line::Other);
         assert_eq!(Line::read(b"%window-close @4"), Line::Closed("@4"));
