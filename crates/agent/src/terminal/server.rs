@@ -251,10 +251,7 @@ const LEAVES: &str =
     "#{?#{e|<:#{client_width},80}, Ctrl-b d leaves , Ctrl-b d leaves#, the agent goes on }";
 
 /// What tmux said to a command.
-pub(super) async fn answer(
-    told: oneshot::Receiver<Reply>,
-    name: &str,
-) -> Result<Vec<String>, Failure> {
+async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {
     let told = tokio::time::timeout(PATIENCE, told).await.ok().ok_or_else(silent)?;
     told.ok().ok_or_else(gone)?.map_err(|why| {
         Failure::new(Phase::Request, "tmux_refused", format!("tmux refused `{name}`: {why}"))

@@ -1,7 +1,7 @@
 //! Agents on the tmux server that is the user's own, which stays as it was.
 
-use super::{Tmux, command};
-use pollux_e2e::{Cli, PINNED, Stage};
+use super::{LIMIT, Tmux, command};
+use pollux_e2e::{Cli, PINNED, Stage, wait_for};
 use tokio::process::Command;
 
 /// What a program printed, which must succeed.
@@ -48,7 +48,11 @@ async fn agents_in_a_persons_own_tmux_change_nothing_of_theirs() {
     }
     let stops = ids.each_ref().map(|id| ["stop", id.as_str()]);
     futures::future::join_all(stops.iter().map(|stop| pollux(stop))).await;
-    assert_eq!(state(&place).await, before);
+    wait_for("a tmux as it was", LIMIT, async || match state(&place).await {
+        now if now == before => Ok(()),
+        now => Err(now),
+    })
+    .await;
     pollux(&["serve", "down"]).await;
     stage.close().await;
 }
