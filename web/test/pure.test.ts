@@ -2,10 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Event, Meaning, Numbered } from "../src/api/types";
 import { parse } from "../src/route";
+import { outputOf } from "../src/session/card";
 import { begun, taken } from "../src/state/complete";
 import { digest, inWords } from "../src/state/digest";
 import { type Letter, sort, speaks } from "../src/state/outbox";
 import { bare, mark, unturned } from "../src/state/risk";
+import type { Tool } from "../src/state/rows";
 import { age, count, lastSubject, span, standing } from "../src/state/words";
 import { summary } from "./recorded";
 
@@ -284,4 +286,12 @@ describe("what is being written", () => {
       }),
     );
   });
+});
+
+test.each([
+  ["mcp_dummy_echo", "<untrusted_context>\n  echo: hello\n</untrusted_context>", "  echo: hello"],
+  ["web_fetch", "  as it is\n", "  as it is\n"],
+  ["run_shell_command", "<untrusted_context>\nOutput: hi\nProcess Group PGID: 7\n</untrusted_context>", "hi"],
+])("what %s gave back is shown without what the CLI puts around it for the model", (name, output, shown) => {
+  expect(outputOf({ name, output } as Tool)).toBe(shown);
 });

@@ -80,19 +80,18 @@ fn verdict(line: &str) -> Option<(&str, bool)> {
     words.last().map(|test| (test, passed))
 }
 
-/// The first line of a failed test's output that shows what differs.
+/// The first line of a failed test's output that shows what differs, else what it said when it gave up. Its output stands between its
+/// verdict and the next one.
 fn first_difference(printed: &str, test: &str) -> String {
-    let own = printed.split("stderr ───").chain(printed.split("stdout ───"));
-    let told = own.flat_map(str::lines);
-    let short = test.rsplit("::").next().unwrap_or(test);
-    let mut lines = told.skip_while(|line| !line.contains(short));
-    let differs = |line: &&str| {
-        line.contains("│-")
-            || line.contains("│+")
-            || line.contains("waited ")
-            || line.contains("left: ")
-    };
-    lines.find(differs).unwrap_or("see the output of the test").trim().to_owned()
+    let is_of =
+        |line: &str, wanted| verdict(line).is_some_and(|(name, _)| (name == test) == wanted);
+    let after = printed.lines().skip_while(|line| !is_of(line, true));
+    let own: Vec<&str> = after.take_while(|line| !is_of(line, false)).collect();
+    let differs =
+        |line: &&&str| ["│-", "│+", "waited ", "left: "].iter().any(|sign| line.contains(sign));
+    let gave_up = || own.iter().skip_while(|line| !line.contains(" panicked at ")).nth(1);
+    let told = own.iter().find(differs).or_else(gave_up);
+    told.unwrap_or(&"see the output of the test").trim().to_owned()
 }
 
 /// What `docs/compatibility.md` says.
@@ -151,8 +150,11 @@ mod tests {
         let printed = "
         PASS [   0.020s] (1/5) pollux-e2e::it acp::one
   TRY 1 FAIL [  67.007s] (───────) pollux-e2e::it window::more::two
+      left: 2
   TRY 2 PASS [  14.733s] (2/5) pollux-e2e::it window::more::two
   TRY 1 FAIL [   1.000s] (───────) pollux-e2e::it run::three
+    thread 'run::three' (7) panicked at crates/e2e/tests/it/run.rs:98:13:
+    no answer in [
   TRY 2 TMT [   1.000s] (───────) pollux-e2e::it run::three
   TRY 3 FAIL [   1.000s] (3/5) pollux-e2e::it run::three
         SLOW [> 60.000s] (───────) pollux-e2e::it run::four
@@ -166,5 +168,7 @@ mod tests {
         assert_eq!((told("acp"), told("window")), (Some((1, 0)), Some((1, 0))));
         assert_eq!(told("run"), Some((0, 1)));
         assert_eq!(cells.len(), 3);
+        assert_eq!(first_difference(printed, "run::three"), "no answer in [");
+        assert_eq!(first_difference(printed, "window::more::two"), "left: 2");
     }
 }

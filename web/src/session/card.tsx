@@ -118,12 +118,12 @@ export function printed(tool: Tool, text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const STEERING = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f]/g;
 
-/** The CLI wraps what a command printed for the model; a person wants what it printed. */
+/** The CLI wraps what a tool gave back for the model, and once more what a command printed; a person wants what is in it. */
 function unwrapped(tool: Tool, text: string): string {
-  if (classOf(tool.name) !== "command") return text;
-  return text
-    .replace(/^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: .*\n)?Output: /, "")
-    .replace(/\n<\/untrusted_context>\s*$/, "")
+  const inner = text.replace(/^<untrusted_context>\n/, "").replace(/\n<\/untrusted_context>\s*$/, "");
+  if (classOf(tool.name) !== "command") return inner;
+  return inner
+    .replace(/^(?:Command: .*\nDirectory: .*\n)?Output: /, "")
     .replace(/\n(?:Process Group PGID|Exit Code|Signal|Background PIDs|Error): [^\n]*(?=\n|$)/g, "");
 }
 

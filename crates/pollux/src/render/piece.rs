@@ -93,13 +93,11 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
                 let id = tool_use_id.to_str();
                 let open =
                     calls.iter_mut().rev().find(|call| call.outcome.is_none() && call.id == id);
-                let mut outcome = Some(outcome(content, *status));
+                let mut outcome = outcome(content, *status);
+                outcome.text = readable(open.as_ref().map(|call| &*call.name), &outcome.text);
                 match open {
-                    Some(call) => {
-                        readable(&call.name, &mut outcome);
-                        call.outcome = outcome;
-                    }
-                    None => calls.push(answer_alone(id, outcome)),
+                    Some(call) => call.outcome = Some(outcome),
+                    None => calls.push(answer_alone(id, Some(outcome))),
                 }
             }
         }
@@ -108,11 +106,9 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
     said.into_iter().chain(calls.into_iter().map(Piece::Call)).collect()
 }
 
-/// What a command gave back, without what the CLI tells the model about it.
-fn readable(name: &str, outcome: &mut Option<Outcome<'_>>) {
-    if let Some(outcome) = outcome.as_mut().filter(|_| name == "Bash") {
-        outcome.text = shell::shown(&outcome.text);
-    }
+/// What a tool gave back, without what the CLI tells the model about it.
+fn readable(name: Option<&str>, text: &str) -> String {
+    if name == Some("Bash") { shell::shown(text) } else { shell::untagged(text).to_owned() }
 }
 
 fn words(text: &Text<'_>) -> Option<String> {

@@ -33,7 +33,7 @@ const ERROR: &str = "Error: ";
 /// assert!(read("Command rejected").is_none());
 /// ```
 pub fn read(text: &str) -> Option<Shell> {
-    let inner = unwrapped(text);
+    let inner = untagged(text).trim();
     let from = if inner.starts_with("Output: ") { 0 } else { inner.find("\nOutput: ")? + 1 };
     let head = inner.get(..from)?;
     // Before 0.20 the command and its directory stand in front.
@@ -71,20 +71,24 @@ pub fn read(text: &str) -> Option<Shell> {
     Some(Shell { output, exit_code: exit_code.or((seen && !stopped).then_some(0)) })
 }
 
-/// A text without the tags that tell the model not to trust it.
-fn unwrapped(text: &str) -> &str {
-    let text = text.trim();
-    match text.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) {
-        Some(inner) => inner.trim_matches('\n'),
-        None => text,
-    }
+/// What any tool gave back, without the tags that tell the model not to trust it.
+///
+/// ```
+/// use pollux_agent::gemini::tools::shell::untagged;
+///
+/// assert_eq!(untagged("<untrusted_context>\n  echo: hello\n</untrusted_context>"), "  echo: hello");
+/// assert_eq!(untagged("  as it is\n"), "  as it is\n");
+/// ```
+pub fn untagged(text: &str) -> &str {
+    let inner = text.trim().strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE));
+    inner.map_or(text, |inner| inner.trim_matches('\n'))
 }
 
 /// The text of a shell's result as a person wants to read it: the output, and the exit code where it is not 0. Any
 /// other text as it is, without the tags.
 pub fn shown(text: &str) -> String {
     match read(text) {
-        None => unwrapped(text).to_owned(),
+        None => untagged(text).trim().to_owned(),
         Some(Shell { output, exit_code: None | Some(0) }) => output,
         Some(Shell { output, exit_code: Some(code) }) if output.is_empty() => {
             format!("exit code {code}")
