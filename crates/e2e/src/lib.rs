@@ -36,5 +36,5 @@ pub use place::{
 };
 pub use stage::{Acp, Line, Ran, Stage};
 pub use stream::outline;
-pub use terminal::Terminal;
+pub use terminal::{Terminal, kill_server};
 pub use wait::{wait_for, wait_until};

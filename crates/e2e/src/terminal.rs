@@ -111,3 +111,10 @@ impl Drop for Terminal {
         let _ended = self.tmux(&["kill-server"]);
     }
 }
+
+/// Ends a tmux server with all that runs in it. There may be none any more.
+#[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
+pub fn kill_server(socket: &Path) {
+    let _gone =
+        std::process::Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
+}

@@ -177,3 +177,19 @@ fn mcp_tool<'n>(name: &'n str, display: &'n str) -> Option<(&'n str, &'n str)> {
 pub fn input<'a>(name: &str, args: Option<&'a RawValue>) -> Input<'a> {
     args::input(find(name).map_or(&Mapping::Same, |tool| &tool.mapping), args)
 }
+
+/// What any tool gave back, without the tags that tell the model not to trust it.
+///
+/// ```
+/// use pollux_agent::gemini::tools::untagged;
+///
+/// assert_eq!(untagged("<untrusted_context>\n  echo: hello\n</untrusted_context>"), "  echo: hello");
+/// assert_eq!(untagged("  as it is\n"), "  as it is\n");
+/// ```
+pub fn untagged(text: &str) -> &str {
+    let inner = text
+        .trim()
+        .strip_prefix("<untrusted_context>")
+        .and_then(|rest| rest.strip_suffix("</untrusted_context>"));
+    inner.map_or(text, |inner| inner.trim_matches('\n'))
+}

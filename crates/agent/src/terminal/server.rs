@@ -72,11 +72,32 @@ impl Server {
     pub async fn open(socket: &Socket) -> Result<Self, Failure> {
         socket::check().await?;
         let server = Self::enter(socket).await?;
-        let settings = if *socket == Socket::Users { &AMONG_OTHERS[..] } else { &SETTINGS };
-        for setting in settings {
-            server.command(setting).await?;
+        if *socket == Socket::Users {
+            server.set_among_others().await?;
+        } else {
+            server.set_alone().await?;
         }
         Ok(server)
+    }
+
+    /// Sets a server of ours.
+    async fn set_alone(&self) -> Result<(), Failure> {
+        for setting in SETTINGS {
+            self.command(setting).await?;
+        }
+        for [name, value] in WINDOW {
+            self.command(&["set-option", "-wg", name, value]).await?;
+        }
+        Ok(())
+    }
+
+    /// Sets our session on a server that is the user's, where all else stays as it is.
+    async fn set_among_others(&self) -> Result<(), Failure> {
+        self.command(&["set-option", "-t", SESSION, "history-limit", HISTORY]).await?;
+        let window =
+            WINDOW.map(|[name, value]| format!("set-option -w {name} {value}")).join(" ; ");
+        self.command(&["set-hook", "-t", SESSION, "after-new-window", &window]).await?;
+        Ok(())
     }
 
     /// Makes our session where it is not there, and connects to it. In two steps: where two come at once and one of them makes the
@@ -223,28 +244,25 @@ fn subscription(pane: &str) -> String {
 }
 
 /// How a server of ours is set. Nothing global says how large a window is: tmux 3.3a dies of that.
-const SETTINGS: [&[&str]; 9] = [
+const SETTINGS: [&[&str]; 5] = [
     &["set-option", "-g", "default-terminal", "screen-256color"],
-    &["set-option", "-g", "history-limit", "20000"],
+    &["set-option", "-g", "history-limit", HISTORY],
     &["set-option", "-s", "escape-time", "0"],
     &["set-option", "-s", "set-clipboard", "off"],
-    &["set-option", "-wg", "remain-on-exit", "failed"],
-    // A window is as large as the terminal of the person who looks at it; the others stay as they are.
-    &["set-option", "-wg", "aggressive-resize", "on"],
-    &["set-option", "-wg", "automatic-rename", "off"],
-    &["set-option", "-wg", "allow-rename", "off"],
     &["set-option", "-g", "status-right", LEAVES],
 ];
 
-/// How our session is set on a server that is the user's, where all else stays as it is.
-const AMONG_OTHERS: [&[&str]; 2] = [
-    &["set-option", "-t", SESSION, "history-limit", "20000"],
-    &["set-hook", "-t", SESSION, "after-new-window", OWN_WINDOW],
+/// How a window of ours is set, wherever it is.
+const WINDOW: [[&str; 2]; 4] = [
+    ["remain-on-exit", "failed"],
+    // A window is as large as the terminal of the person who looks at it; the others stay as they are.
+    ["aggressive-resize", "on"],
+    ["automatic-rename", "off"],
+    ["allow-rename", "off"],
 ];
 
-/// How a window of ours is set among others.
-const OWN_WINDOW: &str = "set-option -w remain-on-exit failed ; set-option -w aggressive-resize on ; \
-    set-option -w automatic-rename off ; set-option -w allow-rename off";
+/// How many rows tmux keeps of what has left the screen.
+const HISTORY: &str = "20000";
 
 /// How somebody who looks comes away again: short where there is no room for more.
 const LEAVES: &str =

@@ -1,7 +1,7 @@
 //! The tmux host alone, in a real tmux: what is printed, typed, pasted, resized, and what dies.
 
 use pollux_agent::terminal::{Emulator, Gone, Pane, Server, Size, Socket, Watch, Window};
-use pollux_e2e::wait_for;
+use pollux_e2e::{kill_server, wait_for};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -37,15 +37,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        kill_server(self.directory.path());
+        kill_server(&self.directory.path().join("socket"));
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
-fn kill_server(directory: &Path) {
-    let socket = directory.join("socket");
-    let _gone =
-        std::process::Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
 }
 
 /// Feeds what is printed to an emulator until the screen shows a text.
@@ -80,7 +73,7 @@ async fn those_who_come_at_once_to_a_server_that_only_begins_do_not_end_it() {
             let answer = server.unwrap().ask(&["display-message", "-p", "there"]).await;
             assert_eq!(answer.unwrap(), "there", "round {round}");
         }
-        kill_server(directory.path());
+        kill_server(&directory.path().join("socket"));
     }
 }
 
@@ -227,7 +220,7 @@ async fn a_program_that_ends_well_takes_its_pane_along_and_one_that_fails_leaves
     };
     let dead = tokio::time::timeout(LIMIT, dead).await.unwrap();
     assert_eq!(dead, pollux_agent::terminal::Ended::Code(7));
-    kill_server(host.directory.path());
+    kill_server(&host.directory.path().join("socket"));
     let gone = async {
         loop {
             if let Some(gone) = watch.next().await.gone {

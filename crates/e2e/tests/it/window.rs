@@ -14,8 +14,8 @@ use pollux_agent::gemini::cli::{Cli as Agent, Version};
 use pollux_agent::gemini::terminal::{Live, Start};
 use pollux_agent::model::{Event, EventKind, Failure, Role, SessionStatus};
 use pollux_agent::terminal::{Emulator, Socket};
-use pollux_e2e::{Cli, Stage};
-use std::path::{Path, PathBuf};
+use pollux_e2e::{Cli, Stage, kill_server};
+use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -66,15 +66,8 @@ impl Theatre {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        kill_server(self.0.path());
+        kill_server(&self.0.path().join("socket"));
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
-fn kill_server(directory: &Path) {
-    let socket = directory.join("socket");
-    let _gone =
-        std::process::Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
 }
 
 /// A live agent, and all that was heard of it.

@@ -3,7 +3,7 @@
 //! The text is cleaned here, once, for all formats.
 
 use super::clean;
-use pollux_agent::gemini::tools::shell;
+use pollux_agent::gemini::tools::{shell, untagged};
 use pollux_agent::gemini::transcript::is_context;
 use pollux_agent::model::{
     Block, Content, ImageSource, Input, Message, ResultContent, Status, Text,
@@ -97,7 +97,7 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
                 outcome.text = readable(open.as_ref().map(|call| &*call.name), &outcome.text);
                 match open {
                     Some(call) => call.outcome = Some(outcome),
-                    None => calls.push(answer_alone(id, Some(outcome))),
+                    None => calls.push(answer_alone(id, outcome)),
                 }
             }
         }
@@ -108,7 +108,7 @@ pub(super) fn pieces<'m>(message: &'m Message<'m>) -> Vec<Piece<'m>> {
 
 /// What a tool gave back, without what the CLI tells the model about it.
 fn readable(name: Option<&str>, text: &str) -> String {
-    if name == Some("Bash") { shell::shown(text) } else { shell::untagged(text).to_owned() }
+    if name == Some("Bash") { shell::shown(text) } else { untagged(text).to_owned() }
 }
 
 fn words(text: &Text<'_>) -> Option<String> {
@@ -130,8 +130,9 @@ fn call<'m>(id: &'m Text<'m>, name: &str, input: &Input<'_>) -> Call<'m> {
 }
 
 /// A result whose call is nowhere.
-fn answer_alone<'m>(id: Cow<'m, str>, outcome: Option<Outcome<'m>>) -> Call<'m> {
+fn answer_alone<'m>(id: Cow<'m, str>, outcome: Outcome<'m>) -> Call<'m> {
     let headline = cut(&clean(&id), HEADLINE).into_owned();
+    let outcome = Some(outcome);
     Call { name: "Result".to_owned(), headline, detail: Detail::None, outcome, id }
 }
 

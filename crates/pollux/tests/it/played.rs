@@ -3,10 +3,9 @@
 use super::run::program;
 use pollux_agent::process::{Child, Program};
 use pollux_agent::terminal::{Emulator, Pane, Server, Size, Socket, Window};
-use pollux_e2e::{repository, wait_for};
+use pollux_e2e::{kill_server, repository, wait_for};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
@@ -283,12 +282,6 @@ impl Drop for Desk {
     fn drop(&mut self) {
         kill_server(&self.place.path().join("socket"));
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
-fn kill_server(socket: &Path) {
-    let mut tmux = std::process::Command::new("tmux");
-    let _gone = tmux.arg("-S").arg(socket).arg("kill-server").output();
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 //! The CLI wraps the output of a command in words of its own: `Output: … Exit Code: 3 Process Group PGID: 22098`, in
 //! later versions between `<untrusted_context>` tags as well. The exit code is nowhere else, and left out where it is 0.
 
+use super::untagged;
+
 /// The output of a command and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shell {
@@ -12,8 +14,6 @@ pub struct Shell {
     pub exit_code: Option<i32>,
 }
 
-const OPEN: &str = "<untrusted_context>";
-const CLOSE: &str = "</untrusted_context>";
 /// What may follow the output: each on a line of its own, once, in this order.
 const AFTER: [&str; 5] =
     [ERROR, "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
@@ -69,19 +69,6 @@ pub fn read(text: &str) -> Option<Shell> {
         None => output,
     };
     Some(Shell { output, exit_code: exit_code.or((seen && !stopped).then_some(0)) })
-}
-
-/// What any tool gave back, without the tags that tell the model not to trust it.
-///
-/// ```
-/// use pollux_agent::gemini::tools::shell::untagged;
-///
-/// assert_eq!(untagged("<untrusted_context>\n  echo: hello\n</untrusted_context>"), "  echo: hello");
-/// assert_eq!(untagged("  as it is\n"), "  as it is\n");
-/// ```
-pub fn untagged(text: &str) -> &str {
-    let inner = text.trim().strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE));
-    inner.map_or(text, |inner| inner.trim_matches('\n'))
 }
 
 /// The text of a shell's result as a person wants to read it: the output, and the exit code where it is not 0. Any

@@ -1,11 +1,11 @@
 //! Modes, interrupts, queues, people, sizes and deaths.
 
 use super::dialogs::{asked, ended, everywhere};
-use super::{Show, Theatre, kill_server};
+use super::{Show, Theatre};
 use pollux_agent::gemini::terminal::{Busy, Found, Words, adoptable, all};
 use pollux_agent::model::{EventKind, Mode, Role, SessionStatus, StopReason};
 use pollux_agent::terminal::Size;
-use pollux_e2e::{Cli, wait_for};
+use pollux_e2e::{Cli, kill_server, wait_for};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn a_server_that_is_killed_takes_its_agents_along_and_says_so() {
     let mut show = theatre.play(theatre.start()).await;
     show.prompt("go slow").await;
     show.becomes(SessionStatus::Working, 0).await;
-    kill_server(theatre.tmux.0.path());
+    kill_server(&theatre.tmux.0.path().join("socket"));
     assert_eq!(reason(&mut show).await.as_deref(), Some("the tmux server has gone"));
     theatre.close().await;
 }

@@ -6,7 +6,7 @@ use pollux_agent::gemini::hooks::deliver::frame;
 use pollux_agent::gemini::terminal::{Live, Start};
 use pollux_agent::model::SessionStatus;
 use pollux_agent::terminal::Socket as TmuxSocket;
-use pollux_e2e::{Cli, Stage, repository, wait_for};
+use pollux_e2e::{Cli, Stage, kill_server, repository, wait_for};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -29,10 +29,8 @@ impl Desk {
 }
 
 impl Drop for Desk {
-    #[expect(clippy::disallowed_methods, reason = "tmux answers at once and is waited for")]
     fn drop(&mut self) {
-        let mut tmux = std::process::Command::new("tmux");
-        let _gone = tmux.arg("-S").arg(self.tmux()).arg("kill-server").output();
+        kill_server(&self.tmux());
     }
 }
 
