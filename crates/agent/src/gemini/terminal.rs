@@ -6,7 +6,6 @@
 
 mod act;
 mod adopted;
-mod again;
 mod answer;
 mod doubt;
 mod ended;
@@ -21,6 +20,7 @@ mod noted;
 mod order;
 mod resumed;
 mod start;
+mod titles;
 mod words;
 mod work;
 

@@ -1,10 +1,10 @@
 //! All sources of one live session made one log: the screen, the session file, the hooks. Each fact is told once. Pure.
 
-use super::super::screen::{Dialog, Reading, Watch, shows_the_same};
+use super::super::screen::{Dialog, Evidence, Reading, Watch, shows_the_same};
 use super::noted::Noted;
 use crate::model::{
-    Answer, Effect, Event, EventKind, Failure, Level, Phase, QuestionKind, Rewrite, Role,
-    SessionChange, SessionStatus, Source, StopReason, Text,
+    Answer, Block, Effect, Event, EventKind, Failure, Level, Message, Phase, QuestionKind, Rewrite,
+    Role, SessionChange, SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -20,7 +20,7 @@ pub struct Fusion {
     /// What hooks told of questions.
     noted: Noted,
     /// The prompt that the session file had before its turn was seen: the file is sometimes faster than the screen.
-    early: Option<String>,
+    early: Option<Early>,
     /// Prompts that were sent and have not begun a turn.
     sent: VecDeque<String>,
     /// What was said here: what is looked for in session files.
@@ -34,10 +34,40 @@ pub struct Fusion {
 
 #[derive(Debug, Default)]
 struct Turn {
-    /// Its prompt was told.
-    told: bool,
+    known: Known,
     /// Somebody stopped it.
     cancelled: bool,
+}
+
+/// What is known of a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Known {
+    /// That there is one.
+    #[default]
+    Seen,
+    /// Its prompt, which was told.
+    Told,
+    /// The same, by the session file alone.
+    Recorded,
+    /// Its answer too, by the session file alone: it is over as soon as the screen stands still.
+    Answered,
+}
+
+impl Turn {
+    fn is_untold(&self) -> bool {
+        self.known == Known::Seen
+    }
+
+    fn is_unseen(&self) -> bool {
+        matches!(self.known, Known::Recorded | Known::Answered)
+    }
+}
+
+#[derive(Debug)]
+struct Early {
+    prompt: String,
+    /// It was sent from here, and is no older one that was read only now.
+    ours: bool,
 }
 
 /// What is known of a screen beside what stands on it.
@@ -130,11 +160,14 @@ impl Fusion {
         self.sent.clear();
     }
 
-    /// The agent was told this: what of it was sent from here begins no other turn. What was queued is told in one.
-    fn arrived(&mut self, told: &str) {
+    /// The agent was told this: what of it was sent from here begins no other turn. What was queued is told in one. True where some
+    /// of it was.
+    fn arrived(&mut self, told: &str) -> bool {
         let lines = |text: &str| format!("\n{}\n", text.trim().replace("\r\n", "\n"));
         let told = lines(told);
+        let before = self.sent.len();
         self.sent.retain(|sent| !told.contains(&lines(sent)));
+        self.sent.len() < before
     }
 
     fn remember(&mut self, words: &str) {
@@ -222,7 +255,19 @@ impl Fusion {
             self.screen.stands();
             if reading.status == Some(SessionStatus::Idle) {
                 self.early = None;
+                if self.turn.as_ref().is_some_and(|turn| turn.known == Known::Answered) {
+                    self.end(reading, out);
+                }
             }
+        }
+    }
+
+    /// The agent has worked since the last picture, and does no more: its titles say so, which come and go faster than we look.
+    pub fn worked(&mut self, reading: &Reading, out: &mut Vec<Event<'static>>) {
+        let status = Some(SessionStatus::Working);
+        let worked = Reading { status, evidence: Evidence::Title, dialog: None, ..reading.clone() };
+        for event in self.screen.see(&worked) {
+            self.seen(event, reading, out);
         }
     }
 
@@ -242,9 +287,14 @@ impl Fusion {
         reading: &Reading,
         out: &mut Vec<Event<'static>>,
     ) {
+        if is_at_work(&event)
+            && let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_unseen())
+        {
+            turn.known = Known::Told;
+        }
         match &mut event.kind {
             EventKind::SessionChanged(SessionChange { status: Some(status), .. }) => match status {
-                SessionStatus::Working if self.turn.as_ref().is_none_or(|turn| !turn.told) => {
+                SessionStatus::Working if self.turn.as_ref().is_none_or(Turn::is_untold) => {
                     out.push(event);
                     self.begins(out);
                     return;
@@ -287,22 +337,22 @@ impl Fusion {
     /// A turn is seen. What is said in it is told after its beginning, also where the file was faster.
     fn begins(&mut self, out: &mut Vec<Event<'static>>) {
         self.turn.get_or_insert_default();
-        if let Some(prompt) = self.early.take() {
-            self.begin(prompt, Source::SessionFile, out);
+        if let Some(early) = self.early.take() {
+            self.begin(early.prompt, Source::SessionFile, out);
         } else if let Some(prompt) = self.sent.pop_front() {
             self.begin(prompt, Source::Pollux, out);
         }
     }
 
     fn begin(&mut self, prompt: String, source: Source, out: &mut Vec<Event<'static>>) {
-        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.told) else { return };
-        turn.told = true;
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_untold()) else { return };
+        turn.known = Known::Told;
         let kind = EventKind::TurnStarted { prompt: Text::from(prompt) };
         out.push(Event::new(source, kind));
     }
 
     fn end(&mut self, reading: &Reading, out: &mut Vec<Event<'static>>) {
-        if self.turn.as_ref().is_some_and(|turn| !turn.told) {
+        if self.turn.as_ref().is_some_and(Turn::is_untold) {
             let query = reading.query.clone().unwrap_or_default();
             self.begin(query, Source::Screen, out);
         }
@@ -344,11 +394,15 @@ impl Fusion {
                 if message.role == Role::User && !message.meta && !*changed {
                     let prompt = message.text();
                     if !prompt.trim().is_empty() {
-                        self.arrived(&prompt);
+                        let ours = self.arrived(&prompt);
                         self.hears(prompt.clone());
-                        self.early = self.turn.is_none().then(|| prompt.clone());
+                        let early = || Early { prompt: prompt.clone(), ours };
+                        self.early = self.turn.is_none().then(early);
                         self.begin(prompt, Source::SessionFile, out);
                     }
+                }
+                if message.role == Role::Assistant {
+                    self.answers(message, out);
                 }
             }
             EventKind::HistoryRewritten { epoch, removed, .. } => {
@@ -365,6 +419,20 @@ impl Fusion {
             _ => {}
         }
         out.push(event);
+    }
+
+    /// The session file has an answer. Where nobody has seen its turn begin, it begins here: what is said in a turn is told after
+    /// its beginning, and a turn may be shorter than the time between two looks at the screen.
+    fn answers(&mut self, message: &Message<'_>, out: &mut Vec<Event<'static>>) {
+        let goes_on = message.blocks().iter().any(|block| matches!(block, Block::ToolUse { .. }));
+        let known = if goes_on { Known::Recorded } else { Known::Answered };
+        if let Some(early) = self.early.take_if(|early| early.ours && self.turn.is_none()) {
+            self.turn = Some(Turn::default());
+            self.begin(early.prompt, Source::SessionFile, out);
+            self.turn = Some(Turn { known, ..Turn::default() });
+        } else if let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_unseen()) {
+            turn.known = known;
+        }
     }
 
     /// Takes what a hook was told. What the screen or the file say better is left to them.
@@ -430,6 +498,13 @@ impl Fusion {
         let kind = EventKind::SessionEnded { reason: reason.to_owned() };
         out.push(Event::new(Source::Pollux, kind));
     }
+}
+
+/// Whether this says that a turn goes on.
+fn is_at_work(event: &Event<'_>) -> bool {
+    use SessionStatus::{Waiting, Working};
+    let EventKind::SessionChanged(change) = &event.kind else { return false };
+    matches!(change.status, Some(Working | Waiting))
 }
 
 /// Whether a question is asked by an agent that works, and by no other.

@@ -3,13 +3,13 @@
 use super::super::hooks::Translator;
 use super::super::screen::{Reading, read};
 use super::adopted::Process;
-use super::again::Again;
 use super::files::Files;
 use super::fuse::{Fusion, Picture};
 use super::listens::Listens;
 use super::live::{Live, Orders};
 use super::order::{Kind, Order};
 use super::resumed::Resumed;
+use super::titles::Titles;
 use crate::deadline;
 use crate::model::{Event, Failure, SessionStatus, Source};
 use crate::terminal::{Emulator, Ended, Gone, News, Pane, Told, Watch};
@@ -65,7 +65,7 @@ pub(super) struct Work {
     /// Since when an idle input box stands there, whatever else is being drawn.
     ready: Option<Instant>,
     resized: bool,
-    again: Again,
+    titles: Titles,
     /// What the CLI has put into its input box after an answer.
     pub(super) put_there: Option<String>,
     /// How long the CLI took to show what was pasted last: as slow is it with everything.
@@ -111,7 +111,7 @@ impl Work {
             settles: None,
             ready: None,
             resized: false,
-            again: Again::default(),
+            titles: Titles::default(),
             put_there: None,
             shown_in: Duration::ZERO,
             over: false,
@@ -247,7 +247,7 @@ impl Work {
             }
         } else if !news.output.is_empty() {
             self.emulator.feed(&news.output);
-            self.emulator.take_titles().iter().for_each(|title| self.again.hear(title));
+            self.emulator.take_titles().iter().for_each(|title| self.titles.hear(title));
             self.mark();
         }
         if let Some(told) = news.told {
@@ -314,6 +314,11 @@ impl Work {
         self.ready = self.ready.filter(|_| idle).or_else(|| idle.then(Instant::now));
         // A CLI that starts draws on for a while around an input box that is ready.
         let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= self.stands());
+        if self.titles.worked() && !self.is_at_work() {
+            let mut out = Vec::new();
+            self.fusion.worked(&self.reading, &mut out);
+            self.say(out).await;
+        }
         if self.reading.status != Some(self.fusion.status()) {
             // What was said comes before the end of the turn in which it was said.
             self.read_file().await;
@@ -321,14 +326,21 @@ impl Work {
         let mut out = Vec::new();
         let picture = Picture { settled, resized: self.resized };
         let before = self.asks().map(str::to_owned);
-        if self.again.take() {
+        if self.titles.asks_anew() {
             self.fusion.asks_anew(&self.reading, &mut out);
         }
         self.fusion.screen(&self.reading, picture, &mut out);
         if self.asks() != before.as_deref() {
-            self.again.opened(self.emulator.title());
+            self.titles.opened(self.emulator.title());
         }
         self.say(out).await;
+    }
+
+    /// Whether a turn goes on, or the screen says that it does.
+    fn is_at_work(&self) -> bool {
+        use SessionStatus::{Waiting, Working};
+        let working = self.reading.status == Some(Working);
+        working || matches!(self.fusion.status(), Waiting | Working)
     }
 
     pub(super) async fn read_file(&mut self) {

@@ -337,11 +337,30 @@ pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Op
          WHERE session = ?1 AND seq > ?2 AND seq < ?3
            AND kind IN ('text_grew', 'message_recorded', 'tool_ended') ORDER BY seq",
     )?;
-    let told = select.query_map(params![no, begun, until], |row| row.get(0))?;
+    let from = prompted(connection, no, (after, begun))?.unwrap_or(begun);
+    let told = select.query_map(params![no, from, until], |row| row.get(0))?;
     Ok(Some(Turn {
         ended: Some(reason.unwrap_or_default()),
         told: told.collect::<Result<_, _>>()?,
     }))
+}
+
+/// The last prompt that was written down in a part of the log. That of a turn may stand before its beginning, and its answer with
+/// it: who comes to an agent that works reads its file first.
+fn prompted(
+    connection: &Connection,
+    no: i64,
+    (after, until): (u64, u64),
+) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached(
+            "SELECT seq FROM events
+             WHERE session = ?1 AND kind = 'message_recorded' AND seq > ?2 AND seq < ?3
+               AND json ->> '$.message.role' = 'user' AND json ->> '$.message.meta' IS NOT TRUE
+             ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row(params![no, after, until], |row| row.get(0))
+        .optional()
 }
 
 /// What was said last of a session that has ended: an error, or the reason of its end.
@@ -364,4 +383,48 @@ pub fn last_words(
         failed.or_else(|| (event["level"] == "error").then(|| word(&event["text"]))?)
     });
     Ok(error.or_else(|| events.iter().find_map(|event| word(&event["reason"]))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turn;
+    use crate::daemon::log::schema;
+    use rusqlite::params;
+    use serde_json::{Value, json};
+
+    /// What is known of the first turn after an event of a log.
+    fn told(after: u64, log: &[Value]) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = schema::open(&directory.path().join("log.db")).unwrap();
+        for (seq, event) in (1_u64..).zip(log) {
+            let insert = "INSERT INTO events (session, seq, epoch, at, kind, json) VALUES (1, ?1, 1, 0, ?2, ?3)";
+            let kind = event["type"].as_str().unwrap();
+            connection.execute(insert, params![seq, kind, event.to_string()]).unwrap();
+        }
+        let told = turn(&connection, 1, after).unwrap().unwrap().told;
+        let text = |event: &String| {
+            let event: Value = serde_json::from_str(event).unwrap();
+            event["message"]["content"].as_str().unwrap_or_default().to_owned()
+        };
+        told.iter().map(text).collect()
+    }
+
+    fn wrote(role: &str, text: &str) -> Value {
+        json!({ "type": "message_recorded", "message": { "role": role, "content": text } })
+    }
+
+    #[test]
+    fn an_answer_that_was_written_down_before_its_turn_was_seen_is_that_of_the_turn() {
+        let started = json!({ "type": "turn_started", "prompt": "go" });
+        let ended = json!({ "type": "turn_ended", "stop_reason": "end_turn" });
+        let log = [wrote("user", "go"), wrote("assistant", "gone"), started, ended];
+        assert_eq!(told(0, &log), ["gone"]);
+        // One of the turn before that is late is not.
+        let late = [vec![wrote("assistant", "before")], log.to_vec()].concat();
+        assert_eq!(told(0, &late), ["gone"]);
+        let context = json!({ "type": "message_recorded",
+            "message": { "role": "user", "content": "context", "meta": true } });
+        let late = [vec![wrote("assistant", "before"), context], log[2..].to_vec()].concat();
+        assert!(told(0, &late).is_empty());
+    }
 }

@@ -126,6 +126,52 @@ fn a_turn_begins_before_what_is_said_in_it_also_where_the_file_is_faster_than_th
 }
 
 #[test]
+fn a_turn_that_was_over_before_anybody_looked_is_told_by_the_session_file() {
+    let mut fusion = Fusion::new("s");
+    let mut out = Vec::new();
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    fusion.sent("go");
+    out.clear();
+    fusion.file(record("user", "go"), &mut out);
+    fusion.file(record("gemini", "gone"), &mut out);
+    fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+    assert_eq!(kinds(&out), ["message_recorded", "turn_started go", "message_recorded"]);
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    assert_eq!(kinds(&out)[3..], ["turn_ended end_turn"]);
+}
+
+#[test]
+fn a_turn_of_long_ago_that_is_read_now_is_not_told_as_one_of_today() {
+    let mut fusion = Fusion::new("s");
+    let mut out = Vec::new();
+    fusion.file(record("user", "go"), &mut out);
+    fusion.file(record("gemini", "gone"), &mut out);
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    let expected = ["message_recorded", "message_recorded", "session_changed idle"];
+    assert_eq!(kinds(&out), expected);
+}
+
+#[test]
+fn a_turn_of_which_only_the_titles_tell_is_told_from_its_beginning_to_its_end() {
+    let mut fusion = Fusion::new("s");
+    let mut out = Vec::new();
+    let idle = reading(SessionStatus::Idle);
+    fusion.screen(&idle, SETTLED, &mut out);
+    fusion.sent("go");
+    out.clear();
+    fusion.worked(&idle, &mut out);
+    fusion.screen(&idle, DRAWN, &mut out);
+    let expected = [
+        "session_changed working",
+        "turn_started go",
+        "turn_ended end_turn",
+        "session_changed idle",
+    ];
+    assert_eq!(kinds(&out), expected);
+}
+
+#[test]
 fn a_turn_of_which_a_question_is_the_first_that_is_seen_is_told_from_its_beginning_to_its_end() {
     let mut choice = asking("ls");
     choice.dialog.as_mut().unwrap().kind = QuestionKind::Choice;
