@@ -96,6 +96,8 @@ enum Task {
         /// One part of them
         part: Option<web::Part>,
     },
+    /// Fetches what the tests need and what is not in the clone; `cargo xtask test` does so by itself
+    Fetch,
     /// All tests, in every crate
     Test {
         /// Passed on to the test runner, for instance a part of a test's name
@@ -136,6 +138,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Docs => docs::run(),
         Task::Types => types::run(),
         Task::Web { part } => web::run(part),
+        Task::Fetch => test::fetch(true),
         Task::Test { rest } => test::run(&rest),
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
 
 /// All that the tests need and that is not in the clone. What only some of them need is fetched by those where it is not had
 /// here, and what they say about it then is to the point.
-fn fetch(all: bool) -> anyhow::Result<()> {
+pub(crate) fn fetch(all: bool) -> anyhow::Result<()> {
     tmux()?;
     install()?;
     node::env();
