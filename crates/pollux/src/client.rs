@@ -83,6 +83,8 @@ impl Client {
     /// Starts a daemon with these arguments, and waits until it is there.
     pub async fn start(config: &Config, arguments: &[OsString]) -> anyhow::Result<Self> {
         let place = Place::new(&config.data);
+        let journal = place.journal();
+        let written = std::fs::metadata(&journal).map_or(0, |journal| journal.len());
         let mut child = spawn(config, arguments)?;
         let mut is_held = false;
         let begun = Instant::now();
@@ -102,8 +104,8 @@ impl Client {
             is_held = ended && !is_free;
             tokio::time::sleep(ASK).await;
         }
-        let journal = place.journal();
-        let trouble = Trouble::failed("no_daemon", "the daemon did not come up");
+        let why = error_in(&journal, written).map(|why| format!(": {why}")).unwrap_or_default();
+        let trouble = Trouble::failed("no_daemon", format!("the daemon did not come up{why}"));
         Err(trouble.hint(format!("{} says why; or run `pollux serve`", journal.display())).into())
     }
 
@@ -279,6 +281,14 @@ fn journal(place: &Place) -> std::io::Result<File> {
         drop(std::fs::rename(&path, path.with_extension("log.old")));
     }
     File::options().create(true).append(true).open(path)
+}
+
+/// The error that was written to a journal since it was so long.
+fn error_in(journal: &Path, since: u64) -> Option<String> {
+    let text = std::fs::read_to_string(journal).ok()?;
+    // One that was longer was put aside meanwhile.
+    let new = text.get(usize::try_from(since).ok()?..).unwrap_or(&text);
+    new.lines().rev().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned)
 }
 
 /// The daemon as it is started. It may be an agent that runs this program, and what bears the mark of an agent ends with it.

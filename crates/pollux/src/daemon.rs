@@ -20,6 +20,7 @@ pub mod screen;
 pub mod server;
 pub mod socket;
 pub mod sse;
+pub mod streams;
 pub mod team;
 pub mod view;
 pub mod web;

@@ -245,7 +245,10 @@ pub fn journal(background: bool, wanted: Option<&str>) {
     use tracing_subscriber::EnvFilter;
     let filter = wanted.and_then(|wanted| EnvFilter::try_new(wanted).ok());
     let filter = filter.unwrap_or_else(|| EnvFilter::new("info"));
-    let journal = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let mut journal = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    if !io::stderr().is_terminal() {
+        journal = journal.with_ansi(false);
+    }
     // Where there is one already it goes on; that is so in tests only.
     let _set = if background { journal.json().try_init() } else { journal.compact().try_init() };
 }

@@ -26,8 +26,15 @@ pub(super) fn ids(begun: &OsStr) -> Vec<CompletionCandidate> {
     };
     let sessions = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
     let sessions = sessions.unwrap_or_default();
-    let fits = sessions.into_iter().filter(|session| session.id.starts_with(&begun));
+    let fits = |id: &str| id.starts_with(&begun) && is_a_word(id);
+    let fits = sessions.into_iter().filter(|session| fits(&session.id));
     fits.map(|session| offered(session.id, &session.title.unwrap_or_default())).collect()
+}
+
+/// Whether an id is one word to every shell. It comes out of a file that somebody else may have written, and what is offered stands
+/// on the command line as it is.
+fn is_a_word(id: &str) -> bool {
+    !id.starts_with('-') && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn offered(id: String, title: &str) -> CompletionCandidate {
@@ -36,7 +43,15 @@ fn offered(id: String, title: &str) -> CompletionCandidate {
 
 #[cfg(test)]
 mod tests {
-    use super::offered;
+    use super::{is_a_word, offered};
+
+    #[test]
+    fn an_id_that_a_shell_would_obey_is_not_offered() {
+        assert!(is_a_word("82a472fc-75de-425b-8dda-ede10dae3335"));
+        for id in ["a$(touch b)", "a;b", "a b", "`id`", "-x", "a\nb", "\u{202e}a", "~a", "a*"] {
+            assert!(!is_a_word(id), "{id:?}");
+        }
+    }
 
     #[test]
     fn a_title_is_one_line_that_no_terminal_obeys() {

@@ -1,11 +1,13 @@
 //! `pollux rehearse`: a scripted model for the real Gemini CLI, with no key and no network.
 
+mod apart;
 mod program;
 
 use crate::ends::Ends;
 use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
+use apart::Apart;
 use clap::Args;
 use pollux_rehearsal::{Home, Options, Rehearsal, Script, StartError};
 use std::ffi::OsString;
@@ -79,11 +81,17 @@ impl Rehearse {
             // The real model wants the user's own key.
             env.retain(|(name, _)| *name != "GEMINI_API_KEY");
         }
+        // Whoever names a home has a world of their own, and says what belongs to it.
+        let apart = self.home.home.is_none().then(|| Apart::new(home.path()));
+        env.extend(apart.iter().flat_map(Apart::env));
         let outcome = if self.program.is_empty() {
             self.serve(&rehearsal, &env).await
         } else {
             program::run(&self.program, &env).await
         };
+        if let Some(apart) = apart {
+            apart.end().await?;
+        }
         rehearsal.stop().await;
         if self.home.keep {
             report::note(&format!("the private home is {}", home.keep().display()));

@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use task::Task;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -78,6 +78,8 @@ struct Inner {
     tasks: Mutex<JoinSet<()>>,
     /// Sessions are begun one after the other: the same request twice at once begins one.
     begins: tokio::sync::Mutex<()>,
+    /// True while the agent's files have yet to be listed for the first time.
+    lists: watch::Sender<bool>,
     stop: CancellationToken,
 }
 
@@ -135,6 +137,7 @@ impl Hub {
             watchers,
             tasks: Mutex::new(JoinSet::new()),
             begins: tokio::sync::Mutex::default(),
+            lists: watch::Sender::new(false),
             stop: CancellationToken::new(),
         };
         Ok(Self { inner: Arc::new(inner) })

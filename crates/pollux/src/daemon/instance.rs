@@ -15,6 +15,7 @@ use super::hub::{Hub, Settings, Uploads};
 use super::log::{Keep, Log, retain};
 use super::push::{self, Push, Vapid};
 use super::routes::{Api, router};
+use super::streams::Streams;
 use super::team::badge::Lending;
 use super::team::{self, Teams};
 use super::{mcp, server};
@@ -138,7 +139,9 @@ impl Daemon {
         let stop = CancellationToken::new();
         let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?));
         let tasks = std::sync::Mutex::default();
-        let api = Api { hub, teams, tasks, door, addresses, fingerprint, secure, push, stop };
+        let streams = Streams::default();
+        let api =
+            Api { hub, teams, tasks, door, addresses, fingerprint, secure, push, streams, stop };
         let api = Arc::new(api);
         Ok(Self { place, _lock: lock, listeners, tls, api, keep, hooks, address })
     }
@@ -150,6 +153,7 @@ impl Daemon {
 
     /// Serves until somebody says stop: a signal, or a request.
     pub async fn run(self) -> anyhow::Result<()> {
+        self.api.hub.will_follow_files();
         let stop = self.api.stop.clone();
         let socket = server::bind(&self.place.socket())
             .with_context(|| format!("could not listen on {}", self.place.socket().display()))?;

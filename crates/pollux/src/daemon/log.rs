@@ -33,7 +33,8 @@ pub use search::{search, usage};
 
 use crate::daemon::guard::lock;
 use crate::trouble::Trouble;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
+use schema::Closed;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use writer::{Job, Writer};
@@ -57,7 +58,7 @@ struct Inner {
 impl Log {
     /// Opens the log, and makes it where there is none.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let connection = schema::open(path).map_err(|error| broken(path, error))?;
+        let connection = schema::open(path).map_err(|error| closed(path, error))?;
         let writer = Writer::start(connection)?;
         let readers = Mutex::new(Vec::new());
         Ok(Self { inner: Arc::new(Inner { path: path.to_owned(), writer, readers }) })
@@ -135,10 +136,23 @@ impl Inner {
     }
 }
 
+fn closed(path: &Path, error: Closed) -> anyhow::Error {
+    match error {
+        Closed::Sqlite(error) => broken(path, error),
+        Closed::Newer => {
+            let message = format!("the log {} was made by a newer Pollux", path.display());
+            let hint = "use that one again, or move the log away: a new one is made";
+            Trouble::failed("log_newer", message).hint(hint).into()
+        }
+    }
+}
+
 fn broken(path: &Path, error: rusqlite::Error) -> anyhow::Error {
     let message = format!("the log {} cannot be used", path.display());
-    let hint =
-        "is the disk full, or the file another program's? Move it away, and a new one is made";
+    let hint = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "make room on the disk that it is on",
+        _ => "is the disk full, or the file another program's? Move it away, and a new one is made",
+    };
     anyhow::Error::new(error).context(Trouble::failed("log_broken", message).hint(hint))
 }
 

@@ -20,6 +20,7 @@ use super::door::{Addresses, Door, Guest};
 use super::hub::Hub;
 use super::push::Push;
 use super::server::Seat;
+use super::streams::Streams;
 use super::team::Teams;
 use super::{mcp, socket, web};
 use crate::api::{Capabilities, FEATURES, Health, Me, Scope, VERSION};
@@ -57,6 +58,8 @@ pub struct Api {
     pub secure: bool,
     /// Calls to devices.
     pub push: Arc<Push>,
+    /// The streams that devices have open.
+    pub streams: Streams,
     /// Cancelled when the daemon shall end.
     pub stop: CancellationToken,
 }
@@ -192,9 +195,10 @@ async fn upgrade(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Bad> {
     need(&guest, Scope::View)?;
+    let open = api.streams.open(&guest)?;
     let upgrade = upgrade.max_message_size(socket::LONGEST).max_frame_size(socket::LONGEST);
     Ok(upgrade.on_upgrade(move |socket| async move {
         socket::talk(api, guest, socket).await;
-        drop(seat);
+        drop((seat, open));
     }))
 }

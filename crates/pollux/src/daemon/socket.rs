@@ -223,7 +223,12 @@ impl Client {
             Ok(ClientFrame::Unknown) => {
                 self.wrong("unknown_frame", "this daemon knows no such frame").await
             }
-            Err(error) => self.wrong("unread_frame", &error.to_string()).await,
+            Err(error) => {
+                // Who waits for an answer to it waits by its id.
+                let id = serde_json::from_str(text).ok().and_then(|Named { id }| id);
+                let trouble = Trouble::refused("unread_frame", error.to_string());
+                self.failed(id, &trouble.into()).await
+            }
         }
     }
 
@@ -321,6 +326,12 @@ impl Client {
             Ok(Err(_)) | Err(_) => Err(Gone),
         }
     }
+}
+
+/// What is read of a frame that cannot be read.
+#[derive(serde::Deserialize)]
+struct Named {
+    id: Option<String>,
 }
 
 /// A page of all sessions, the newest first, as values.

@@ -4,6 +4,7 @@ use super::door::Guest;
 use super::log::Bell;
 use super::reader::Reader;
 use super::routes::Api;
+use super::streams::Open;
 use crate::api::{HEARTBEAT_SECONDS, ServerFrame};
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -20,6 +21,7 @@ struct Stream {
     reader: Reader,
     bell: Arc<Bell>,
     first: Option<String>,
+    _open: Open,
 }
 
 /// Follows one session. The id of each event is `epoch:seq`, which a browser sends back by itself when it reconnects.
@@ -29,9 +31,10 @@ pub async fn follow(
     id: &str,
     seen: Option<(u64, u64)>,
 ) -> anyhow::Result<Response> {
+    let open = api.streams.open(&guest)?;
     let bell = Arc::default();
     let (reader, first) = Reader::open(&api.hub, id, seen, &bell).await?;
-    let stream = Stream { api, guest, reader, bell, first: Some(first) };
+    let stream = Stream { api, guest, reader, bell, first: Some(first), _open: open };
     let body = unfold(stream, |mut stream| async move {
         let frame = stream.next().await?;
         let (seq, epoch) = stream.reader.place();

@@ -73,6 +73,12 @@ fn table(sessions: &[Summary], all: bool) -> anyhow::Result<()> {
     let mut out = report::out();
     table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
+    if sessions.len() > window {
+        let more = sessions.len() - window;
+        report::note(&format!(
+            "… and {more} more: `pollux ls --json` has them, piped it lists all"
+        ));
+    }
     if sessions.is_empty() {
         let more = if all { "" } else { ", or see all with `pollux ls --all`" };
         report::note(&format!("no agent is there: begin with `pollux new`{more}"));

@@ -7,7 +7,7 @@ use crate::client::{Client, escaped, follow_text};
 use crate::config::Config;
 use crate::render::clean;
 use crate::report;
-use crate::report::table::{Align, Table};
+use crate::report::table::{Align, Table, printable};
 use crate::trouble::Trouble;
 use clap_complete::ArgValueCompleter;
 use pollux_agent::model::SessionStatus;
@@ -41,7 +41,7 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = report::out();
-    writeln!(out, "{}  {}", summary.id, clean(summary.title.as_deref().unwrap_or("")))?;
+    writeln!(out, "{}  {}", printable(&summary.id), clean(summary.title.as_deref().unwrap_or("")))?;
     head(&summary).write(&mut out, report::width().or(Some(120)))?;
     for recorded in &page.messages {
         let message: Value = if recorded.cut.is_empty() {
@@ -59,7 +59,7 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
     for open in &summary.questions {
         let question: Value = serde_json::from_str(open.question.get())?;
         let asked = question["text"].as_str().unwrap_or_default();
-        writeln!(out, "\nasks: {}  (`pollux answer {}`)", clean(asked), summary.id)?;
+        writeln!(out, "\nasks: {}  (`pollux answer {}`)", clean(asked), printable(&summary.id))?;
     }
     if summary.status == SessionStatus::Exited
         && let Some(why) = super::ended::why(&client, &summary).await?

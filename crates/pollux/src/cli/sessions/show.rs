@@ -63,7 +63,9 @@ pub(super) fn run(args: &Show, config: &Config) -> anyhow::Result<ExitCode> {
         report::warn(&format!("{}: {diagnostic}", found.path.display()));
     }
     if transcript.meta().session_id.is_none() && transcript.messages().next().is_none() {
-        report::warn(&format!("{}: there is no session in this file", found.path.display()));
+        let message = format!("there is no session in {}", found.path.display());
+        let trouble = Trouble::failed("no_session_in_file", message);
+        return Err(trouble.hint("`pollux sessions list` shows those that there are").into());
     }
     let format = match args.format {
         _ if args.json => Format::Json,

@@ -1,7 +1,7 @@
 //! What a request says of itself: where it thinks it goes, and which page sent it. Pure.
 
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN, UPGRADE};
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderValue, Method};
 
 /// The addresses by which this daemon is reached. Everything else is somebody who made a name point here.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +94,8 @@ pub fn check(method: &Method, headers: &HeaderMap, addresses: &Addresses) -> Res
         return Err(Refused::Host);
     }
     // Also `null`, which a sandboxed frame, a file and a redirect send.
-    if text(ORIGIN).is_some_and(|origin| !addresses.has_origin(origin)) {
+    let is_other = |origin: &HeaderValue| !origin.to_str().is_ok_and(|it| addresses.has_origin(it));
+    if headers.get_all(ORIGIN).iter().any(is_other) {
         return Err(Refused::Origin);
     }
     let site = headers.get("sec-fetch-site").map(|value| value.to_str().unwrap_or("\u{0}"));

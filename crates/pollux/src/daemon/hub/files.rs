@@ -19,7 +19,22 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How many changes may wait. When there are more, the thread waits; the files keep what is new.
 const WAITING: usize = 256;
 
+/// How long somebody who asks for sessions waits until they were listed.
+const LISTING: Duration = Duration::from_secs(5);
+
 impl Hub {
+    /// The agent's files will be followed: who asks for sessions from now on waits until they were listed.
+    pub fn will_follow_files(&self) {
+        self.inner.lists.send_replace(true);
+    }
+
+    /// Waits until the sessions in the agent's files are known, where that is only a matter of time.
+    pub async fn is_listed(&self) {
+        let mut lists = self.inner.lists.subscribe();
+        // Who has waited for so long is shown what there is.
+        let _late = tokio::time::timeout(LISTING, lists.wait_for(|lists| !lists)).await;
+    }
+
     /// Finds the sessions in the agent's files, and follows them until the hub ends. Those that have been open grow in
     /// the log while they are written; the others are read when somebody wants to see them.
     pub async fn follow_files(self) {
@@ -30,6 +45,7 @@ impl Hub {
         // Watched before they are listed: what is written in between is told of.
         let _begun = begins.await;
         let mut passed_over = self.list_files().await;
+        self.inner.lists.send_replace(false);
         self.tell_all().await;
         loop {
             let path = tokio::select! {

@@ -4,7 +4,7 @@ use crate::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The directory of the daemon.
@@ -98,7 +98,8 @@ impl Place {
 
     /// Makes the directory. Nobody else may look into it.
     pub fn make(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.0)?;
+        // Nor move it aside, whatever files are made with here otherwise.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))
     }
 

@@ -135,23 +135,36 @@ CREATE INDEX runs_schedule ON runs (schedule, id);
 ",
 ];
 
+/// Why the database is not opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Closed {
+    /// A later version has taken steps that this one does not know.
+    #[error("a newer version of Pollux has made it")]
+    Newer,
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+}
+
 /// Opens the database for the one who writes, and takes the steps that are missing.
-pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open(path: &Path) -> Result<Connection, Closed> {
     // Nobody else's business; what SQLite puts beside it has the same permissions.
     let made = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     drop(made);
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
+    let done: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if done > STEPS.len() {
+        return Err(Closed::Newer);
+    }
     // Killed at any moment, a transaction is there or is not. What was on disk before stays, also without power; the
     // last transactions before the power went may be gone.
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
-    let done: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let transaction = connection.transaction()?;
     for step in STEPS.iter().skip(done) {
         transaction.execute_batch(step)?;
     }
-    transaction.pragma_update(None, "user_version", STEPS.len().max(done))?;
+    transaction.pragma_update(None, "user_version", STEPS.len())?;
     transaction.commit()?;
     Ok(connection)
 }
@@ -168,7 +181,15 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
 
 #[cfg(test)]
 mod tests {
-    use super::open;
+    use super::{Closed, open};
+
+    #[test]
+    fn a_log_that_a_newer_version_has_made_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        open(&path).unwrap().pragma_update(None, "user_version", 9_999).unwrap();
+        assert!(matches!(open(&path), Err(Closed::Newer)));
+    }
 
     /// What is asked while an agent works, or by every client that comes.
     const OFTEN: [&str; 9] = [

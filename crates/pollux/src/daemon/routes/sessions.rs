@@ -46,6 +46,7 @@ pub(super) async fn list(
     Query(page): Query<Page>,
 ) -> Result<Json<Sessions>, Bad> {
     need(&guest, Scope::View)?;
+    api.hub.is_listed().await;
     let limit = page.limit.unwrap_or(LISTED).min(MOST);
     Ok(Json(Sessions { sessions: listed(&api.hub, page.offset.unwrap_or(0), limit) }))
 }
@@ -64,6 +65,9 @@ pub(super) async fn begin(
         need(&guest, Scope::Approve)?;
     }
     is_id(begin.client_id.as_deref())?;
+    if begin.resume.is_some() {
+        api.hub.is_listed().await;
+    }
     let resumed = match &begin.resume {
         Some(id) => Some(api.hub.feed(&api.hub.find(id)?)?.1.summary()),
         None => None,
@@ -154,6 +158,7 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Summary>, Bad> {
     need(&guest, Scope::View)?;
+    api.hub.is_listed().await;
     let id = api.hub.find(&id)?;
     Ok(Json((*api.hub.feed(&id)?.1.summary()).clone()))
 }
