@@ -19,4 +19,4 @@ use crate::lines;
 pub use driver::{Outcome, Run, Running, Stop};
 pub use fuse::{Done, Fusion};
 pub use translate::{Told, Translator};
-pub use whole::whole;
+pub use whole::{ended, whole};

@@ -110,7 +110,7 @@ fn stream(bytes: &[u8], session: Option<&Path>, out: &mut dyn Write) -> anyhow::
     let whole = text(bytes);
     if let Some(session) = session {
         // How the run ended, a recording of its output does not tell.
-        let (events, _) = stream::whole(&whole, Some(&read(session)?), Some(0), "");
+        let (events, _) = stream::whole(&whole, Some(&read(session)?), None, "");
         return events.iter().try_for_each(|event| report::line(out, event));
     }
     let mut translator = Translator::default();
@@ -121,5 +121,5 @@ fn stream(bytes: &[u8], session: Option<&Path>, out: &mut dyn Write) -> anyhow::
             report::line(out, &event)?;
         }
     }
-    Ok(())
+    stream::ended(&translator).iter().try_for_each(|event| report::line(out, event))
 }

@@ -1,4 +1,4 @@
-//! `pollux translate` on recorded screens and hooks.
+//! `pollux translate` on recorded screens, streams and hooks.
 
 use crate::user::User;
 use serde_json::Value;
@@ -46,4 +46,17 @@ fn a_hook_is_told_as_events() {
     let lines = lines(&["--from", "hook", "0.61.0/hooks/Notification.json"]);
     assert!(lines.iter().all(|line| line["type"] == "asked" && line["source"] == "hook"));
     assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn a_stream_alone_tells_how_its_run_ended_and_no_exit_code_that_nobody_saw() {
+    let ended = |file: &str| lines(&["--from", "stream-json", file]).pop().unwrap();
+    let done = ended("0.61.0/headless/greet.stream.jsonl");
+    assert_eq!((&done["type"], &done["stop_reason"]), (&"turn_ended".into(), &"end_turn".into()));
+    let failed = ended("0.61.0/headless/err400.stream.jsonl");
+    assert_eq!((&failed["type"], &failed["stop_reason"]), (&"turn_ended".into(), &"error".into()));
+    assert_eq!(failed["error"]["http_status"], 400);
+    assert_eq!(failed["error"].get("exit_code"), None);
+    let cut = ended("0.61.0/headless/err500x.stream.jsonl");
+    assert_ne!(cut["type"], "turn_ended");
 }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 /// How a run ended, as far as it was seen.
 #[derive(Debug)]
 pub struct End<'e> {
-    /// The exit code; none where a signal ended the CLI.
+    /// The exit code; none where a signal ended the CLI, or nobody has seen it end.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
@@ -24,11 +24,18 @@ pub struct End<'e> {
     pub stopped: Option<StopReason>,
 }
 
+impl End<'_> {
+    /// True where the CLI has ended in another way than its last line says.
+    fn is_contradicted(&self) -> bool {
+        self.signal.is_some() || self.code.is_some_and(|code| code != 0)
+    }
+}
+
 /// Why the run failed; none where it did not.
 pub fn failure(end: &End<'_>) -> Option<Failure> {
     let found = match (end.stopped, &end.told.result) {
         (Some(reason), _) => stopped(reason),
-        (None, Some(result)) if result.success && end.code == Some(0) => return None,
+        (None, Some(result)) if result.success && !end.is_contradicted() => return None,
         (None, Some(result)) => said(end, result.message.as_deref(), result.kind.as_deref()),
         (None, None) => unsaid(end),
     };
@@ -145,6 +152,8 @@ fn unsaid(end: &End<'_>) -> Failure {
                 .hint("somebody sent it a signal, a hook stopped it, or its output was closed")
                 .retryable()
         }
+        (None, None) => Failure::new(phase, "no_result", "the output ends without a result")
+            .hint("the run goes on, or its output was cut off"),
         (Some(1), _) if sentence.as_deref().is_some_and(|text| text.contains("Auth method")) => {
             signed_out().says(sentence.as_deref())
         }

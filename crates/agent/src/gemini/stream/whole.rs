@@ -159,6 +159,14 @@ pub fn whole(
     (out, fusion.messages())
 }
 
+/// The end of a recorded run of which nothing is known but its stream; none where its last line is not there.
+pub fn ended(translator: &Translator) -> Option<Event<'static>> {
+    let told = translator.told();
+    told.result.as_ref()?;
+    let end = End { code: None, signal: None, told, stderr: "", stopped: None };
+    Some(turn_ended(translator, None, failure(&end)).derived("result line"))
+}
+
 /// The event that ends a turn.
 pub(super) fn turn_ended(
     translator: &Translator,
