@@ -190,7 +190,7 @@ impl Dialog {
 pub fn read(screen: &Screen) -> Reading {
     let rows = layout::rows(screen);
     let composer = composer::find(&rows);
-    let frame = if composer.is_none() { layout::last_frame(&rows) } else { None };
+    let frame = if composer.is_none() { frame(&rows) } else { None };
     let dialog = match &frame {
         // Where a screen reader reads, a box is a table that somebody has drawn.
         Some(frame) => dialog::framed(frame).or_else(|| dialog::spoken(&rows)),
@@ -213,6 +213,7 @@ pub fn read(screen: &Screen) -> Reading {
     let (status, evidence) = verdict::of(screen.title.as_deref(), &seen);
     let dialog = dialog.filter(|_| status == Some(SessionStatus::Waiting));
     let dialog = dialog.or_else(|| around.leaving.as_deref().map(leaving));
+    let mode = mode(&rows, composer.as_ref(), frame.as_ref(), dialog.is_some());
     let top = composer.as_ref().map_or(around.top, |composer| around.top.min(composer.top));
     let talk = talk::read(&above(screen, &rows, top));
     // What stands below. Elsewhere words that look like a footer are somebody's.
@@ -227,7 +228,7 @@ pub fn read(screen: &Screen) -> Reading {
         evidence,
         dialog,
         shell: composer.as_ref().is_some_and(|composer| composer.shell),
-        mode: mode(&rows, composer.as_ref(), frame.as_ref()),
+        mode,
         model: footer.and_then(status::model).or_else(|| status::read_aloud(&rows)),
         menu: composer.as_ref().map(|composer| composer::menu(&rows, composer)).unwrap_or_default(),
         draft: composer.map(|composer| composer.draft),
@@ -240,6 +241,11 @@ pub fn read(screen: &Screen) -> Reading {
     }
 }
 
+/// The last box of the screen. One without a lower edge is being drawn, unless all that can be in it is there.
+fn frame(rows: &[String]) -> Option<Frame> {
+    layout::last_frame(rows).or_else(|| layout::open_frame(rows).filter(dialog::is_whole))
+}
+
 /// The conversation: what has gone over the upper edge, and what stands above the input box.
 fn above<'a>(screen: &'a Screen, rows: &'a [String], top: usize) -> Vec<&'a str> {
     let shown = rows.iter().take(top).map(String::as_str);
@@ -247,9 +253,15 @@ fn above<'a>(screen: &'a Screen, rows: &'a [String], top: usize) -> Vec<&'a str>
 }
 
 /// The mode: the sign of the input box, or the line above it, or the one below a dialog.
-fn mode(rows: &[String], composer: Option<&Composer>, frame: Option<&Frame>) -> Option<Mode> {
+fn mode(
+    rows: &[String],
+    composer: Option<&Composer>,
+    frame: Option<&Frame>,
+    asks: bool,
+) -> Option<Mode> {
     let Some(composer) = composer else {
-        return status::mode(rows.get(frame?.rows.end..)?);
+        let below = rows.get(frame?.rows.end..)?;
+        return if asks { status::mode_below(below) } else { status::mode(below) };
     };
     if composer.mode.is_some() {
         return composer.mode;
@@ -257,9 +269,9 @@ fn mode(rows: &[String], composer: Option<&Composer>, frame: Option<&Frame>) -> 
     if composer.shell {
         return None;
     }
-    // In 0.16 nothing is said of the default. Later versions say it, unless another line has taken that one's place.
+    // Another line may have taken the place of the one that would say it.
     let lines = rows.get(composer.top..composer.rows.start)?;
-    let silent = composer.framed && !lines.iter().any(|row| row.contains("again to exit"));
+    let silent = composer.silent && !lines.iter().any(|row| row.contains("again to exit"));
     status::mode(lines).or_else(|| silent.then_some(Mode::Default))
 }
 

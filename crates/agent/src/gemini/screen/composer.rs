@@ -1,7 +1,8 @@
 //! The input box: where it is, what stands in it, and what stands right above it.
 
-use super::dialog::CHECKED;
+use super::dialog::{CHECKED, is_hint};
 use super::layout::{indent, is_edge, is_of_conversation, is_rule, outdent};
+use super::status::is_footer;
 use crate::model::Mode;
 use std::ops::Range;
 
@@ -17,8 +18,8 @@ pub(super) struct Composer {
     pub(super) top: usize,
     /// What stands in it.
     pub(super) draft: String,
-    /// True where it stands in a box, as in 0.16.
-    pub(super) framed: bool,
+    /// True where nothing is said of the mode as long as it is the default: later versions say it, below a rule.
+    pub(super) silent: bool,
     /// True where it takes commands for the shell.
     pub(super) shell: bool,
     /// The mode that its sign stands for, where it stands for one.
@@ -115,7 +116,7 @@ fn at_row(
 ) -> Option<Composer> {
     let framed = rows.get(at)?.starts_with('│');
     let above = at.checked_sub(1).and_then(|above| rows.get(above)).map_or("", String::as_str);
-    if framed && !above.starts_with('╭') {
+    if framed && (!above.starts_with('╭') || is_list(rows, at)) {
         return None;
     }
     let inner = |row: &str| {
@@ -140,12 +141,13 @@ fn at_row(
         return None;
     }
     let end = end(rows, at, column, framed);
+    let silent = !read_aloud && !top.ruled;
     if is_placeholder(&first) {
         return Some(Composer {
             rows: at..at + 1,
             top: top.row,
             draft: String::new(),
-            framed,
+            silent,
             shell: sign.shell,
             mode: sign.mode,
         });
@@ -160,10 +162,17 @@ fn at_row(
         rows: at..end,
         top: top.row,
         draft,
-        framed,
+        silent,
         shell: sign.shell,
         mode: sign.mode,
     })
+}
+
+/// True for a box with a list to choose from, whose heading looks like an input: the last thing in it is which keys there are.
+fn is_list(rows: &[String], at: usize) -> bool {
+    let inside = rows.iter().skip(at).take_while(|row| row.starts_with('│'));
+    let words = inside.map(|row| row.trim_matches(['│', ' '])).filter(|words| !words.is_empty());
+    words.last().is_some_and(|words| words.starts_with('(') && is_hint(words))
 }
 
 struct Top {
@@ -238,14 +247,13 @@ fn has_footer(rows: &[String], at: usize, halved: bool) -> bool {
 /// The rows between the input box and the footer, up to where the list is cut.
 pub(super) fn menu(rows: &[String], composer: &Composer) -> Vec<String> {
     let below = rows.get(composer.rows.end..).unwrap_or_default().iter();
-    let below = below.skip_while(|row| row.is_empty() || is_edge(row));
-    let is_footer = |row: &str| {
-        let row = row.to_lowercase();
-        ["sandbox", "/model", "/directory", "untrusted"].iter().any(|word| row.contains(word))
+    let below: Vec<&String> = below.skip_while(|row| row.is_empty() || is_edge(row)).collect();
+    let is_entry = |(at, row): &(usize, &&String)| {
+        !row.is_empty() && indent(row) == 1 && !below.get(*at..).is_some_and(is_footer)
     };
-    let is_entry = |row: &&String| !row.is_empty() && indent(row) == 1 && !is_footer(row);
     let cut = |row: &str| matches!(row, "▲" | "▼") || row.starts_with('(');
-    below.take_while(is_entry).map(|row| row.trim().to_owned()).filter(|row| !cut(row)).collect()
+    let entries = below.iter().enumerate().take_while(is_entry);
+    entries.map(|(_, row)| row.trim().to_owned()).filter(|row| !cut(row)).collect()
 }
 
 /// Where a screen reader reads, the footer comes before the input, and nothing of it after.

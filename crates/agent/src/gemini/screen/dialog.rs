@@ -4,9 +4,11 @@ mod kind;
 mod options;
 mod shown;
 
-use super::layout::Frame;
+use super::layout::{Frame, outdent};
 use super::{Choosable, Dialog};
 use crate::model::QuestionKind;
+use std::borrow::Cow;
+use unicode_width::UnicodeWidthStr;
 
 /// What stands before a tool in a box of the conversation: done, running, queued, failed, cancelled.
 const OF_A_TOOL: &[char] = &['✓', '⊶', 'o', 'x', '-', '≡'];
@@ -14,14 +16,38 @@ const OF_A_TOOL: &[char] = &['✓', '⊶', 'o', 'x', '-', '≡'];
 /// What a screen reader reads before the line that Enter would choose.
 pub(super) const CHECKED: &str = "(checked) ";
 
+/// True for a box that says which keys there are: that comes last, so nothing is missing but its lower edge.
+pub(super) fn is_whole(frame: &Frame) -> bool {
+    frame.inside.iter().any(|row| is_hint(row))
+}
+
 /// Reads a box as a dialog.
 pub(super) fn framed(frame: &Frame) -> Option<Dialog> {
     let first = frame.inside.iter().find(|row| !row.is_empty())?;
     if !is_of_a_tool(first) {
-        return read(&frame.inside, frame.cut);
+        return read(&without_preview(&frame.inside), frame.cut);
     }
     // In 0.16 the tools of one turn stand in one box, and one of them waits.
     read(frame.inside.get(waits(&frame.inside)?..)?, false)
+}
+
+/// The rows without the box that shows what a choice looks like, beside those that can be chosen.
+fn without_preview(rows: &[String]) -> Cow<'_, [String]> {
+    let Some((top, column)) = rows.iter().enumerate().find_map(|(at, row)| {
+        let (before, _) = row.split_once('┌')?;
+        before.ends_with("  ").then(|| (at, before.width()))
+    }) else {
+        return Cow::Borrowed(rows);
+    };
+    let is_edge = |row: &String| outdent(row, column).starts_with('└');
+    let Some(bottom) = rows.iter().skip(top).position(is_edge) else { return Cow::Borrowed(rows) };
+    // Its heading stands right above it.
+    let beside = top.saturating_sub(1)..=top + bottom;
+    let cut = |(at, row): (usize, &String)| match row.strip_suffix(outdent(row, column)) {
+        Some(before) if beside.contains(&at) => before.trim_end().to_owned(),
+        _ => row.clone(),
+    };
+    Cow::Owned(rows.iter().enumerate().map(cut).collect())
 }
 
 /// The line of the tool that waits. It stands above what the tool would do, which may hold rows that look like it: the first one
@@ -104,7 +130,7 @@ fn hint(rows: &[String]) -> String {
 }
 
 /// A line that says which keys there are.
-fn is_hint(row: &str) -> bool {
+pub(super) fn is_hint(row: &str) -> bool {
     row.contains("Enter to select")
         || row.contains("Enter to submit")
         || row.contains("Esc to c")

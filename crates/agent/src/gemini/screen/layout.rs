@@ -138,6 +138,22 @@ pub(super) fn last_frame(rows: &[String]) -> Option<Frame> {
     Some(Frame { rows: top..bottom + 1, inside, cut })
 }
 
+/// A box that goes on below the last row of the screen: it is higher than that.
+pub(super) fn open_frame(rows: &[String]) -> Option<Frame> {
+    let last = rows.iter().rposition(|row| !row.is_empty())?;
+    let top = rows.iter().rposition(|row| begins(row, &['╭']).is_some());
+    let first = top.map_or(0, |top| top + 1);
+    let inside = rows.get(first..=last).filter(|_| last + 2 >= rows.len())?;
+    let edge = rows.get(top.unwrap_or(first))?;
+    let column = indent(edge);
+    if inside.is_empty() || !inside.iter().all(|row| begins(row, &['│']) == Some(column)) {
+        return None;
+    }
+    let width = edge.width().saturating_sub(column);
+    let inside = inside.iter().map(|row| within(outdent(row, column), width)).collect();
+    Some(Frame { rows: top.unwrap_or(first)..last + 1, inside, cut: top.is_none() })
+}
+
 /// A row of a box without its two edges and the blank inside each.
 fn within(row: &str, width: usize) -> String {
     let row = row.strip_prefix('│').unwrap_or(row);

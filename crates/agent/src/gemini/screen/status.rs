@@ -126,6 +126,12 @@ pub(super) fn mode(rows: &[String]) -> Option<Mode> {
     rows.iter().rev().flat_map(|row| cells(row)).find_map(|(_, cell)| mode_of(&cell))
 }
 
+/// The mode that the rows below a dialog name. Where they are there with no rule, nothing is said of the default.
+pub(super) fn mode_below(rows: &[String]) -> Option<Mode> {
+    let silent = model(rows).is_some() && !rows.iter().any(|row| is_rule(row));
+    mode(rows).or_else(|| silent.then_some(Mode::Default))
+}
+
 fn mode_of(cell: &str) -> Option<Mode> {
     let cell = cell.to_lowercase();
     let key =
@@ -165,10 +171,50 @@ fn headed(lines: &[&String]) -> Option<String> {
 /// Earlier ones have one line: the folder, the sandbox, the model.
 fn in_line(lines: &[&String]) -> Option<String> {
     let is_sandbox = |text: &str| text.contains("sandbox") || text.contains("untrusted");
-    let cells = cells(lines.iter().find(|row| is_sandbox(row))?);
+    let cells = match lines {
+        [.., first, rest] if is_wrapped(first, rest) => unwrapped(first, rest),
+        _ => cells(lines.iter().find(|row| is_sandbox(row))?),
+    };
     let sandbox = cells.iter().position(|(_, cell)| is_sandbox(cell))?;
     // A heading whose values are not drawn yet names no model.
     cells.into_iter().nth(sandbox + 1).map(|(_, cell)| cell).filter(|cell| !cell.starts_with('/'))
+}
+
+/// The cells of a line for which there was no room: what did not fit into a cell stands below it.
+fn unwrapped(first: &str, rest: &str) -> Vec<(usize, String)> {
+    let mut cells = cells(first);
+    let starts: Vec<usize> = cells.iter().map(|(column, _)| *column).collect();
+    for (at, (column, cell)) in cells.iter_mut().enumerate() {
+        let end = starts.get(at + 1).copied().unwrap_or(usize::MAX);
+        let below: String = rest.chars().take(end).skip(*column).collect();
+        if !below.trim().is_empty() {
+            cell.push(' ');
+            cell.push_str(below.trim());
+        }
+    }
+    cells
+}
+
+/// True for a row of the footer, of which the rows from this one on are given.
+pub(super) fn is_footer(rows: &[&String]) -> bool {
+    match rows {
+        [row, ..] if names_a_place(row) => true,
+        [row, next, ..] => is_wrapped(row, next),
+        _ => false,
+    }
+}
+
+/// True for the first row of a footer that is wrapped and says in the second what it is. It begins with the folder; what is
+/// offered to choose from is a word, or a path below that folder.
+fn is_wrapped(row: &str, next: &str) -> bool {
+    let is_folder = row.trim_start().starts_with(['/', '~']) || row.trim_start().starts_with("...");
+    is_folder && !names_a_place(row) && names_a_place(next)
+}
+
+/// True where the words of a footer stand in a row.
+fn names_a_place(row: &str) -> bool {
+    let row = row.to_lowercase();
+    ["sandbox", "/model", "/directory", "untrusted"].iter().any(|word| row.contains(word))
 }
 
 /// The model and the mode where a screen reader reads: one cell below the other, in no columns.
@@ -198,5 +244,16 @@ mod tests {
         assert_eq!(model(std::slice::from_ref(&heading)), None);
         assert_eq!(model(&[heading, values.clone()]).as_deref(), Some("auto"));
         assert_eq!(model(&[values]).as_deref(), Some("auto"));
+    }
+
+    #[test]
+    fn a_footer_that_is_wrapped_names_its_model_and_is_nothing_to_choose() {
+        let footer = " .../castor-and   no      Auto (Gemini 2.5)      | ✖ 1 error (F12 for\n \
+            -pollux          sandbox /model                   details)";
+        let text = format!("✦ Hello.\n\n >   Type your message or @path/to/file\n{footer}\n");
+        let screen = Screen::from_capture(&text, Size { columns: 80, rows: 8 });
+        let reading = read(&screen);
+        assert_eq!(reading.model.as_deref(), Some("Auto (Gemini 2.5)"));
+        assert_eq!(reading.menu, Vec::<String>::new());
     }
 }

@@ -43,9 +43,11 @@ pub(super) struct Found {
     pub(super) options: Vec<Choosable>,
 }
 
-/// A line of a numbered list: the column of its number, the number, the label and the column of that.
+/// A line of a numbered list: the columns of its number, of the dot behind it and of its words; the number and the label.
 struct Line<'a> {
     column: usize,
+    dot: usize,
+    words: usize,
     number: u32,
     label: &'a str,
     selected: bool,
@@ -62,8 +64,10 @@ fn line<'a>(row: &'a str, sign: &str) -> Option<Line<'a>> {
     }
     let (number, label) = rest.split_once('.')?;
     let label = label.strip_prefix(' ')?;
+    let dot = column + number.chars().count();
     let number = number.trim().parse().ok()?;
-    Some(Line { column, number, label: label.trim(), selected })
+    let words = dot + ". ".len() + indent(label);
+    Some(Line { column, dot, words, number, label: label.trim(), selected })
 }
 
 /// Finds the list around the line that is chosen. A list in the text above it has numbers too, but no sign, and does
@@ -86,7 +90,9 @@ pub(super) fn find(rows: &[String]) -> Option<Found> {
     let columns = [first.column, first.column.saturating_sub(super::CHECKED.len())];
     let counts = |row, number: u32| {
         let line = line(row, &sign);
-        line.filter(|line| line.number == number && columns.contains(&line.column))
+        // Where there are ten or more, their numbers end in one column.
+        let is_below = |line: &Line<'_>| columns.contains(&line.column) || line.dot == first.dot;
+        line.filter(|line| line.number == number && is_below(line))
     };
     let mut start = chosen;
     let mut wanted = first.number;
@@ -241,8 +247,10 @@ fn downwards<'a>(
 ) -> Found {
     let mut options: Vec<Choosable> = Vec::new();
     let mut end = start;
+    let mut words = 0;
     for (at, row) in rows.iter().enumerate().skip(start) {
         if let Some(line) = counts(row, wanted) {
+            words = line.words;
             options.push(option(Some(line.number), line.label, line.selected));
             wanted = wanted.saturating_add(1);
             end = at + 1;
@@ -251,9 +259,14 @@ fn downwards<'a>(
                 break;
             }
         } else if indent(row) > column {
-            // More of the label, or what is said about it: which of the two is known with the kind.
-            if let Some(option) = options.last_mut() {
-                note(option, row.trim());
+            match options.last_mut() {
+                Some(option) if indent(row) < words && option.note.is_none() => {
+                    option.label.push(' ');
+                    option.label.push_str(row.trim());
+                }
+                // More of the label, or what is said about it: which of the two is known with the kind.
+                Some(option) => note(option, row.trim()),
+                None => {}
             }
             end = at + 1;
         } else if !matches!(row.trim(), "▲" | "▼") {
@@ -382,6 +395,21 @@ mod tests {
         let rows: Vec<String> = below.lines().map(str::to_owned).collect();
         let options = find(&rows).unwrap().options;
         assert!(options[1].selected && options[1].note.as_deref() == Some("Finish selection"));
+    }
+
+    #[test]
+    fn what_is_said_about_an_option_stands_below_its_words_and_more_of_it_does_not() {
+        let rows = "Ready?\n\n● 1.  Yes,\n     all\n      Approves it\n  2.  No\n\n(Esc to cancel)";
+        let rows: Vec<String> = rows.lines().map(str::to_owned).collect();
+        let options = find(&rows).unwrap().options;
+        assert_eq!((&*options[0].label, &*options[1].label), ("Yes, all", "No"));
+        assert_eq!(options[0].note.as_deref(), Some("Approves it"));
+    }
+
+    #[test]
+    fn numbers_of_a_long_list_end_in_one_column() {
+        let themes = "> Select Theme\n▲\n   9. Dark\n● 10. Light\n  11. Ayu\n▼\n\n(Esc to close)";
+        assert_eq!(labels(themes, find), ["Dark", "Light", "Ayu"]);
     }
 
     #[test]

@@ -21,18 +21,30 @@ pub(super) struct Head {
 /// Names of tools that are more than one word.
 const LONG_NAMES: &[&str] = &["Enter Plan Mode", "Exit Plan Mode", "Ask User", "Shell Command"];
 
+/// Tools whose line may be so short of room that nothing parts their names from what they are about.
+const NAMES: &[&str] = &["Shell", "Edit", "WriteFile", "WebFetch"];
+
+/// The name of a tool, and what it is about.
+fn named(words: &str) -> (&str, &str) {
+    let (tool, about) = words.split_once(' ').unwrap_or((words, ""));
+    let name = NAMES.iter().find(|name| tool.starts_with(**name));
+    name.and_then(|name| words.split_at_checked(name.len())).unwrap_or((tool, about))
+}
+
 /// The line with the question mark, if there is one.
 pub(super) fn head(rows: &[String]) -> Option<Head> {
-    let row = rows.iter().find(|row| row.starts_with("? "))?;
-    let words = row.strip_prefix("? ")?.trim_end_matches('←').trim();
-    let (words, place) = place(words);
+    let at = rows.iter().position(|row| row.starts_with("? "))?;
+    let words = rows.get(at)?.strip_prefix("? ")?.trim_end_matches('←').trim();
+    let (words, last) = place(words);
+    // Earlier versions count in the line above, which says that something is to be done.
+    let place = last.or_else(|| rows.iter().take(at).find_map(|row| place(row).1));
     let (tool, about) = if let Some(long) = LONG_NAMES.iter().find(|long| words.starts_with(**long))
     {
         (Some((*long).to_owned()), words.strip_prefix(long).unwrap_or_default())
     } else if let Some((tool, about)) = of_a_server(words) {
         (Some(tool.to_owned()), about)
     } else {
-        let (tool, about) = words.split_once(' ').unwrap_or((words, ""));
+        let (tool, about) = named(words);
         (tool.starts_with(char::is_uppercase).then(|| tool.to_owned()), about)
     };
     // The CLI's own dialogs have a question mark too, but no tool: a sentence, not a name.
@@ -73,7 +85,7 @@ pub(super) fn paragraphs(rows: &[String]) -> Vec<String> {
         // The question is a sentence of its own, also where nothing parts it from what is above.
         let starts = is_question(words) || is_note(words);
         match all.last_mut() {
-            Some(text) if open && !starts && !is_note(text) => {
+            Some(text) if open && !starts && goes_on(text, words) => {
                 text.push(if indent(row) > 0 { '\n' } else { ' ' });
                 text.push_str(words);
             }
@@ -108,6 +120,17 @@ fn is_note(text: &str) -> bool {
         || text.starts_with("(press ")
 }
 
+/// True where a row goes on with the text above it. Of a note, only what is known to be the rest of it does.
+fn goes_on(text: &str, words: &str) -> bool {
+    let so_far = bare(text) + &bare(words);
+    !is_note(text) || NOTES.iter().any(|note| bare(note).starts_with(&so_far))
+}
+
+/// A text without its blanks: the same however it is wrapped.
+fn bare(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
 /// The question, in the agent's words.
 pub(super) fn question(
     kind: QuestionKind,
@@ -117,11 +140,14 @@ pub(super) fn question(
     form: bool,
 ) -> String {
     let whole = || paragraphs.join("\n");
+    let of_a_tool = head.is_some_and(|head| head.tool.is_some()) && !paragraphs.is_empty();
     match kind {
         QuestionKind::Command | QuestionKind::Edit | QuestionKind::Mcp | QuestionKind::Fetch => {
             paragraphs.last().cloned().unwrap_or_default()
         }
-        QuestionKind::Plan if head.is_some() => paragraphs.last().cloned().unwrap_or_default(),
+        QuestionKind::Plan | QuestionKind::Other if of_a_tool => {
+            paragraphs.last().cloned().unwrap_or_default()
+        }
         QuestionKind::Plan => paragraphs.first().cloned().unwrap_or_default(),
         QuestionKind::Choice => {
             let asked =
@@ -287,7 +313,6 @@ const NOTES: &[&str] = &[
 
 /// The rows without the notes at their end, however those are wrapped. What only begins like one is none.
 fn without_notes(rows: &[String]) -> &[String] {
-    let bare = |text: &str| text.split_whitespace().collect::<String>();
     let mut rows = rows;
     while let Some(rest) = (1..=4).find_map(|count| {
         let (rest, note) = rows.split_at_checked(rows.len().checked_sub(count)?)?;
