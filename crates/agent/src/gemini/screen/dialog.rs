@@ -25,7 +25,7 @@ pub(super) fn is_whole(frame: &Frame) -> bool {
 pub(super) fn framed(frame: &Frame) -> Option<Dialog> {
     let first = frame.inside.iter().find(|row| !row.is_empty())?;
     if !is_of_a_tool(first) {
-        return read(&without_preview(&frame.inside), frame.cut);
+        return read(&with_place(&without_preview(&frame.inside)), frame.cut);
     }
     // In 0.16 the tools of one turn stand in one box, and one of them waits.
     read(frame.inside.get(waits(&frame.inside)?..)?, false)
@@ -48,6 +48,26 @@ fn without_preview(rows: &[String]) -> Cow<'_, [String]> {
         _ => row.clone(),
     };
     Cow::Owned(rows.iter().enumerate().map(cut).collect())
+}
+
+/// The rows with `1 of 2` in the line of the tool, where the last number did not fit: it stands between that line and the box
+/// with what the tool would do, where no word of the tool can be.
+fn with_place(rows: &[String]) -> Cow<'_, [String]> {
+    let is_number = |row: &str| !row.is_empty() && row.chars().all(|char| char.is_ascii_digit());
+    let Some((at, begun)) = rows.iter().enumerate().find_map(|(at, row)| {
+        let last = is_number(rows.get(at + 1)?.trim());
+        let boxed = rows.get(at + 2)?.trim_start().starts_with('╭');
+        let begun = row.strip_suffix(" of").filter(|_| row.starts_with("? ") && last && boxed)?;
+        Some((at, begun))
+    }) else {
+        return Cow::Borrowed(rows);
+    };
+    let number = begun.trim_end_matches(|char: char| char.is_ascii_digit()).len();
+    let (about, number) = begun.split_at(number);
+    let all = rows.get(at + 1).map_or("", |row| row.trim());
+    let mut rows = rows.to_vec();
+    rows.splice(at..=at + 1, [format!("{about}  {number} of {all}")]);
+    Cow::Owned(rows)
 }
 
 /// The line of the tool that waits. It stands above what the tool would do, which may hold rows that look like it: the first one
