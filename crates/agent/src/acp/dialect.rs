@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::config::Step;
 use super::whole::Assembly;
-use crate::model::{Event, Failure, Message, Mode, Scope, Usage};
+use crate::model::{Event, Failure, Message, Mode, QuestionKind, Scope, Usage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
@@ -31,9 +31,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + 'static {
         Said::Words
     }
 
-    /// True for a tool of an MCP server.
-    fn is_mcp(&self, _call: &Call<'_>) -> bool {
-        false
+    /// What a question about a call is about, where the agent's own name of the tool says more than the protocol does.
+    fn asks(&self, _call: &Call<'_>) -> Option<QuestionKind> {
+        None
     }
 
     /// The tokens that the answer to a prompt tells of.

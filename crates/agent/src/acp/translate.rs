@@ -222,8 +222,10 @@ impl Translator {
     }
 
     fn kind(&self, call: &Call<'_>) -> QuestionKind {
+        if let Some(kind) = self.dialect.asks(call) {
+            return kind;
+        }
         match call.kind.as_deref() {
-            _ if self.dialect.is_mcp(call) => QuestionKind::Mcp,
             Some("execute") => QuestionKind::Command,
             Some("edit" | "delete" | "move") => QuestionKind::Edit,
             Some("fetch" | "search") => QuestionKind::Fetch,

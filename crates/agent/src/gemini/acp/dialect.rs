@@ -7,7 +7,7 @@ use crate::gemini::loose::{Count, List, loose_object};
 use crate::gemini::stream::failure::{by_status, is_lost, lost, plain, signed_out, status_in};
 use crate::gemini::tools;
 use crate::gemini::transcript::string;
-use crate::model::{Failure, Mode, Phase, Scope, Usage};
+use crate::model::{Failure, Mode, Phase, QuestionKind, Scope, Usage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
@@ -82,9 +82,14 @@ impl Dialect for Quirks {
         mode.map_or(Said::Words, Said::Mode)
     }
 
-    fn is_mcp(&self, call: &Call<'_>) -> bool {
-        let name = tool_in(&call.id);
-        name.is_some_and(|name| name.starts_with("mcp_") && tools::find(name).is_none())
+    fn asks(&self, call: &Call<'_>) -> Option<QuestionKind> {
+        match tool_in(&call.id)? {
+            "enter_plan_mode" | "exit_plan_mode" => Some(QuestionKind::Plan),
+            name if name.starts_with("mcp_") && tools::find(name).is_none() => {
+                Some(QuestionKind::Mcp)
+            }
+            _ => None,
+        }
     }
 
     fn usage(&self, answer: &RawValue) -> Vec<Counted> {

@@ -196,7 +196,7 @@ impl Translator {
             .filter(|details| details.read)
             .unwrap_or_default();
         self.questions += 1;
-        let kind = kind(string(details.kind).as_deref().unwrap_or_default());
+        let kind = kind(&details);
         let question = Question {
             id: Text::from(format!("hook-{}", self.questions)),
             kind,
@@ -238,12 +238,14 @@ fn ended() -> EventKind<'static> {
     }
 }
 
-fn kind(name: &str) -> QuestionKind {
-    match name {
+fn kind(details: &Details<'_>) -> QuestionKind {
+    match string(details.kind).as_deref().unwrap_or_default() {
         "exec" => QuestionKind::Command,
         "edit" => QuestionKind::Edit,
         "mcp" => QuestionKind::Mcp,
-        "info" => QuestionKind::Fetch,
+        // So are called all questions that have no form of their own; only those of the web have addresses.
+        "info" if words(details.title).as_deref() == Some("Enter Plan Mode") => QuestionKind::Plan,
+        "info" if details.urls.is_some() => QuestionKind::Fetch,
         "ask_user" => QuestionKind::Choice,
         "exit_plan_mode" => QuestionKind::Plan,
         _ => QuestionKind::Other,
