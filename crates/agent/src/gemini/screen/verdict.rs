@@ -23,9 +23,7 @@ pub(super) fn of(title: Option<&str>, seen: &Seen<'_>) -> (Option<SessionStatus>
         Title::ActionRequired => (Some(SessionStatus::Waiting), Evidence::Title),
         Title::Ready | Title::Working if seen.is_between() => (None, Evidence::None),
         Title::Working => (Some(SessionStatus::Working), Evidence::Title),
-        Title::Ready if seen.activity.is_some_and(is_a_start) => {
-            (Some(SessionStatus::Starting), Evidence::Screen)
-        }
+        Title::Ready if seen.is_starting() => (Some(SessionStatus::Starting), Evidence::Screen),
         Title::Ready => (Some(SessionStatus::Idle), Evidence::Title),
         Title::Silent => by_screen(seen),
     }
@@ -34,7 +32,13 @@ pub(super) fn of(title: Option<&str>, seen: &Seen<'_>) -> (Option<SessionStatus>
 impl Seen<'_> {
     /// Neither an input box nor a dialog: one of the two is being drawn, and the next picture says which.
     fn is_between(&self) -> bool {
-        !self.composer && !self.dialog && !self.activity.is_some_and(is_a_start)
+        !self.composer && !self.dialog && !self.is_starting()
+    }
+
+    /// The CLI says what it does before it is ready for a prompt: in a line, or, while it signs in, in a box.
+    fn is_starting(&self) -> bool {
+        let signs_in = |frame: &Frame| frame.inside.iter().any(|row| is_waiting_for_auth(row));
+        self.activity.is_some_and(is_a_start) || self.frame.is_some_and(signs_in)
     }
 }
 
@@ -63,16 +67,13 @@ fn is_a_start(activity: &str) -> bool {
 
 /// Without a title: the rules of those who had none. An input box near the bottom and nothing that turns is idle.
 fn by_screen(seen: &Seen<'_>) -> (Option<SessionStatus>, Evidence) {
-    let boxed =
-        seen.frame.is_some_and(|frame| frame.inside.iter().any(|row| is_waiting_for_auth(row)));
     let gone = seen.frame.is_some_and(|frame| {
         frame.inside.iter().any(|row| {
             row.contains("Agent powering down") || row.contains("To resume this session")
         })
     });
     let status = match seen.activity {
-        Some(activity) if is_a_start(activity) => SessionStatus::Starting,
-        _ if boxed => SessionStatus::Starting,
+        _ if seen.is_starting() => SessionStatus::Starting,
         Some(activity) if activity.starts_with("Waiting for user confirmation") => {
             SessionStatus::Waiting
         }
