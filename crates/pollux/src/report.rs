@@ -240,6 +240,13 @@ pub fn text(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Whether nobody reads what is printed any more: `pollux logs -f | head`.
+pub fn is_unread() -> bool {
+    let mut asked = [PollFd::from_borrowed_fd(stdout(), PollFlags::empty())];
+    let told = poll(&mut asked, Some(&Timespec::default()));
+    told.is_ok() && asked[0].revents().contains(PollFlags::ERR)
+}
+
 /// What the daemon says of itself goes to stderr: for people, or in the background as JSON into its file.
 pub fn journal(background: bool, wanted: Option<&str>) {
     use tracing_subscriber::EnvFilter;

@@ -9,12 +9,14 @@ mod output;
 pub(super) mod prompt;
 pub(super) mod resume;
 
+use crate::cli::complete::ids;
 use crate::config::Config;
 use crate::ends::Ends;
 use crate::report;
 use crate::trouble::{Kind, Trouble};
 use anyhow::Context;
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use live::Live;
 use output::Output;
 use pollux_agent::gemini::cli::{Cli, Version};
@@ -56,7 +58,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR")]
     include: Vec<PathBuf>,
     /// Go on with a session: its id, the beginning of it, or `latest` of this project
-    #[arg(long, value_name = "ID|latest", conflicts_with = "session_id")]
+    #[arg(long, value_name = "ID|latest", conflicts_with = "session_id", add = ArgValueCompleter::new(ids))]
     resume: Option<String>,
     /// The id that the new session shall have
     #[arg(long, value_name = "ID")]

@@ -78,6 +78,27 @@ fn the_private_home_goes_with_the_program_unless_it_is_kept() {
 }
 
 #[tokio::test]
+async fn a_daemon_that_is_started_in_a_rehearsal_is_its_own_and_ends_with_it() {
+    let directory = TempDir::new().unwrap();
+    let own = assert_cmd::cargo::cargo_bin("pollux").display().to_string();
+    let line = format!("{own} ls --json && {own} serve status --json && echo $XDG_DATA_HOME");
+    let ran = pollux(directory.path())
+        .args(["rehearse", &greeting(), "--", "sh", "-c", &line])
+        .env("XDG_DATA_HOME", directory.path().join("users"))
+        .env("POLLUX_PORT", "0")
+        .assert()
+        .success();
+    let said = String::from_utf8(ran.get_output().stdout.clone()).unwrap();
+    let pid = said.split("\"pid\":").nth(1).unwrap().trim_start();
+    let pid: String = pid.chars().take_while(char::is_ascii_digit).collect();
+    assert!(!directory.path().join("users").exists(), "the user's own is left alone");
+    let lives = || fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    wait_until("the daemon has ended", Duration::from_secs(5), || !lives().contains("serve")).await;
+    let data = said.lines().last().unwrap();
+    assert!(!Path::new(data).exists(), "{data}");
+}
+
+#[tokio::test]
 async fn nothing_of_the_group_outlives_the_program() {
     let directory = TempDir::new().unwrap();
     let line = "sleep 300 & echo $!";

@@ -1,5 +1,7 @@
 //! All sources of one live session made one log: the screen, the session file, the hooks. Each fact is told once. Pure.
 
+mod turn;
+
 use super::super::screen::{Dialog, Evidence, Reading, Watch, shows_the_same};
 use super::noted::Noted;
 use crate::model::{
@@ -7,6 +9,7 @@ use crate::model::{
     Role, SessionChange, SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
+use turn::{Early, Known, Turn};
 
 /// The log of a live session.
 #[derive(Debug)]
@@ -30,44 +33,6 @@ pub struct Fusion {
     recorded: Vec<Text<'static>>,
     epoch: u64,
     over: bool,
-}
-
-#[derive(Debug, Default)]
-struct Turn {
-    known: Known,
-    /// Somebody stopped it.
-    cancelled: bool,
-}
-
-/// What is known of a turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Known {
-    /// That there is one.
-    #[default]
-    Seen,
-    /// Its prompt, which was told.
-    Told,
-    /// The same, by the session file alone.
-    Recorded,
-    /// Its answer too, by the session file alone: it is over as soon as the screen stands still.
-    Answered,
-}
-
-impl Turn {
-    fn is_untold(&self) -> bool {
-        self.known == Known::Seen
-    }
-
-    fn is_unseen(&self) -> bool {
-        matches!(self.known, Known::Recorded | Known::Answered)
-    }
-}
-
-#[derive(Debug)]
-struct Early {
-    prompt: String,
-    /// It was sent from here, and is no older one that was read only now.
-    ours: bool,
 }
 
 /// What is known of a screen beside what stands on it.

@@ -168,7 +168,7 @@ async fn resumed(
         })?;
         (resume.id, resume.file) = (copy.id, copy.file);
     }
-    Ok(resume)
+    resume::alone(resume)
 }
 
 /// Where it is kept which session a caller's id stands for.

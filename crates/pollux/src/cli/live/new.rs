@@ -4,12 +4,14 @@ use super::send::{begins, come_to_rest, or_leave, rested, told};
 use super::tell::{Awaits, Format, Teller};
 use super::{attach, only_in_terminals, order, tell, trouble};
 use crate::api::{Begin, Driver};
+use crate::cli::complete::ids;
 use crate::cli::run::{self, prompt, resume};
 use crate::cli::session::change::{self, Tell};
 use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use crate::trouble::Trouble;
+use clap_complete::ArgValueCompleter;
 use pollux_agent::gemini::terminal::{Live, Start, Words, all, is_id_taken};
 use pollux_agent::model::{Event, EventKind, Mode, SessionStatus};
 use pollux_agent::terminal::Size;
@@ -61,7 +63,7 @@ pub(crate) struct New {
     #[arg(long, value_name = "DIR")]
     include: Vec<PathBuf>,
     /// Go on with a session: its id, the beginning of it, or `latest` of this project
-    #[arg(long, value_name = "ID|latest", conflicts_with = "session_id")]
+    #[arg(long, value_name = "ID|latest", conflicts_with = "session_id", add = ArgValueCompleter::new(ids))]
     resume: Option<String>,
     /// The id that the new session shall have
     #[arg(long, value_name = "ID")]

@@ -4,6 +4,7 @@
 use crate::cli::live::stop::remove;
 use crate::client::Client;
 use crate::config::Config;
+use crate::daemon::instance::Place;
 use pollux_agent::gemini::hooks::SOCKET;
 use pollux_agent::gemini::terminal::all;
 use pollux_agent::terminal::Socket;
@@ -41,9 +42,9 @@ impl Apart {
         let config = Config { data: self.data.join("pollux"), ..Config::read()? };
         if let Some(client) = Client::running(&config).await? {
             let _ends: Value = client.post("/api/v1/shutdown", &json!({})).await?;
-            let begun = Instant::now();
-            while begun.elapsed() < ENDING && matches!(Client::running(&config).await, Ok(Some(_)))
-            {
+            let (place, begun) = (Place::new(&config.data), Instant::now());
+            // Until then it may still write to what is removed after this.
+            while begun.elapsed() < ENDING && !place.is_free() {
                 tokio::time::sleep(LOOK).await;
             }
         }

@@ -225,7 +225,7 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
     order = args.extra_arg.iter().fold(order, Gemini::extra_arg);
     if let Some(wanted) = &args.resume {
         let wanted = resume::free(wanted, cwd, &config, None).await?;
-        order = order.resume(resume::find(&wanted, cwd, &config, &cli)?);
+        order = order.resume(resume::alone(resume::find(&wanted, cwd, &config, &cli)?)?);
     }
     Ok(order.start().await.map(|live| Talk::Gemini(Box::new(live))))
 }

@@ -14,7 +14,9 @@ use pollux_agent::gemini::terminal::all;
 use pollux_agent::gemini::transcript::rescue::rescue;
 use pollux_agent::gemini::transcript::resume::Guard;
 use pollux_agent::gemini::transcript::store::{Kind, Session};
+use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Since this version the names of session files that fall into one minute clash.
 const CLASHES: Version = Version::new(0, 39, 0);
@@ -41,6 +43,27 @@ pub(in crate::cli) fn find(
             "the session was made in this very minute; going on with it now would damage it: waiting",
         );
     }
+    Ok(resume)
+}
+
+/// Keeps a session for this process until it ends: two that write one file would destroy it. What drives it elsewhere is asked
+/// before ([`free`]).
+pub(in crate::cli) fn alone(resume: Resume) -> anyhow::Result<Resume> {
+    static KEPT: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    if resume.clone().unless_blank().is_none() {
+        let message = format!("in the session `{}` nothing is left to go on with", resume.id);
+        let hint = format!(
+            "the agent took back what was stopped: say it anew; `pollux sessions show {} --recover` has it",
+            resume.id
+        );
+        return Err(refused("not_resumable", message, &hint));
+    }
+    let Ok(file) = File::open(&resume.file) else { return Ok(resume) };
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        let message = format!("somebody else goes on with the session `{}` now", resume.id);
+        return Err(refused("still_there", message, "wait until that has ended"));
+    }
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(file);
     Ok(resume)
 }
 
@@ -131,7 +154,7 @@ impl Kept {
         cli: &Cli,
     ) -> anyhow::Result<Self> {
         let wanted = free(wanted, cwd, config, None).await?;
-        let resume = find(&wanted, cwd, config, cli)?;
+        let resume = alone(find(&wanted, cwd, config, cli)?)?;
         let guard = guard(&resume)?;
         if cli.at_least(CLASHES) {
             guard.wait().await;
@@ -145,5 +168,40 @@ impl Kept {
             let advice = format!("`pollux sessions rescue {}`", self.resume.id);
             report::warn(&format!("the session is at risk ({error}): {advice}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Resume, alone};
+    use std::fs;
+
+    /// A session in which a person has said something and was answered, or was stopped and lost it.
+    fn session(directory: &std::path::Path, answered: bool) -> Resume {
+        let file = directory.join(format!("session-2026-11-15T17-55-{answered}.jsonl"));
+        let said = r#"{"id":"1","type":"user","content":"hello"}"#;
+        let then = if answered {
+            r#"{"id":"2","type":"gemini","content":"Hello."}"#
+        } else {
+            r#"{"$set":{"messages":[]}}"#
+        };
+        fs::write(&file, format!("{{\"sessionId\":\"s\"}}\n{said}\n{then}\n")).unwrap();
+        Resume { id: "s".to_owned(), file, aside: directory.join("aside") }
+    }
+
+    #[test]
+    fn a_session_is_gone_on_with_by_one_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let session = session(directory.path(), true);
+        alone(session.clone()).unwrap();
+        let refused = alone(session).unwrap_err().to_string();
+        assert!(refused.contains("somebody else goes on with the session `s`"), "{refused}");
+    }
+
+    #[test]
+    fn a_session_in_which_nothing_is_left_is_not_gone_on_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let refused = alone(session(directory.path(), false)).unwrap_err().to_string();
+        assert!(refused.contains("nothing is left to go on with"), "{refused}");
     }
 }

@@ -164,7 +164,9 @@ pub(super) async fn logs(args: Logs, config: &Config) -> anyhow::Result<ExitCode
             report::line(&mut out, event)?;
         }
         out.flush()?;
-        over = frame.session.is_some_and(|now| now.status == SessionStatus::Exited);
+        // A session that does nothing has only heartbeats, and nothing to find out by that nobody reads.
+        over = report::is_unread()
+            || frame.session.is_some_and(|now| now.status == SessionStatus::Exited);
         Ok(!over)
     })
     .await?;

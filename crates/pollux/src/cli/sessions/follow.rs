@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// With no end given, it is looked at whether to go on this often. Nothing is done in between.
-const LONG: Duration = Duration::from_hours(1);
+/// How often it is looked whether somebody still reads what is printed.
+const LOOK: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "What is there is shown first, then what comes, until you stop it.\n\n\
@@ -54,10 +54,11 @@ pub(super) fn run(args: &Follow, config: &Config) -> anyhow::Result<ExitCode> {
         for (path, events) in news {
             shown.show(&path, &events)?;
         }
-        if end.is_some_and(|end| Instant::now() >= end) {
+        if end.is_some_and(|end| Instant::now() >= end) || report::is_unread() {
             return Ok(ExitCode::SUCCESS);
         }
-        news = watch.next(end.unwrap_or_else(|| Instant::now() + LONG));
+        let look = Instant::now() + LOOK;
+        news = watch.next(end.map_or(look, |end| end.min(look)));
     }
 }
 
