@@ -3,8 +3,9 @@
 //! What comes in one go is one moment to the CLI. A `?` in it calls for help wherever the input box was empty when the moment
 //! began, and an Enter within 30 ms of a letter is a new line and sends nothing.
 
+use super::super::screen::read;
 use crate::model::Failure;
-use crate::terminal::Pane;
+use crate::terminal::{Pane, Screen, Size};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -70,14 +71,20 @@ impl Hand {
         self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first letter is seen before the others follow: then the input box is not empty any more.
+    /// The first letter is seen before the others follow: then the input box is not empty any more. Where there is none, something
+    /// else on the screen has changed by then; beside one, anything may.
     async fn type_text(&self, text: &str) -> Result<(), Failure> {
         let first = text.chars().next().map_or(0, char::len_utf8);
         let (first, rest) = text.split_at(first);
         if !rest.is_empty() {
             let before = self.pane.rows().await?;
+            let held = draft(&before);
             self.pane.type_text(first).await?;
-            self.until(FIRST, |rows| rows != before).await?;
+            let is_seen = |rows: &[String]| match &held {
+                Some(held) => draft(rows).is_some_and(|now| now != *held),
+                None => rows != before,
+            };
+            self.until(FIRST, is_seen).await?;
             return self.pane.type_text(rest).await;
         }
         self.pane.type_text(first).await
@@ -112,6 +119,11 @@ impl Hand {
     }
 }
 
+/// What stands in the input box of a screen.
+fn draft(rows: &[String]) -> Option<String> {
+    read(&Screen::from_capture(&rows.join("\n"), Size::default())).draft
+}
+
 /// The end of a text, without its blanks.
 fn end_of(text: &str) -> String {
     let letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -126,7 +138,19 @@ fn count(rows: &[String], text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, end_of};
+    use super::{count, draft, end_of};
+
+    #[test]
+    fn an_input_box_in_which_nothing_was_typed_yet_is_known_whatever_is_drawn_around_it() {
+        let screen = |typed: &str, hint: &str| {
+            let rule = "─".repeat(80);
+            [hint, &rule, "", typed, ""].map(str::to_owned)
+        };
+        let empty = " >   Type your message or @path/to/file";
+        assert_eq!(draft(&screen(empty, "")), draft(&screen(empty, " ? for shortcuts")));
+        assert_eq!(draft(&screen(" > s", "")).as_deref(), Some("s"));
+        assert_eq!(draft(&["$ ls".to_owned()]), None);
+    }
 
     #[test]
     fn the_end_of_a_text_is_found_however_it_is_wrapped() {
