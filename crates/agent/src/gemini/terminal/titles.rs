@@ -14,7 +14,12 @@ impl Titles {
     pub(super) fn hear(&mut self, title: &str) {
         let title = Title::read(title);
         self.again.hear(title);
-        self.worked |= title == Title::Working;
+        self.worked = match title {
+            Title::Working => true,
+            // What it does after that counts.
+            Title::ActionRequired => false,
+            _ => self.worked,
+        };
     }
 
     /// A question was opened, under this title.
@@ -92,5 +97,8 @@ mod tests {
         titles.hear("◇  Ready (shop)");
         assert!(titles.worked());
         assert!(!titles.worked(), "it is told once");
+        titles.hear("✦  Working… (shop)");
+        titles.hear("✋  Action Required (shop)");
+        assert!(!titles.worked(), "it waits since");
     }
 }

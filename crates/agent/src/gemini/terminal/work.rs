@@ -336,11 +336,14 @@ impl Work {
         self.say(out).await;
     }
 
-    /// Whether a turn goes on, or the screen says that it does.
+    /// Whether the agent is known to work, or to wait as before.
     fn is_at_work(&self) -> bool {
-        use SessionStatus::{Waiting, Working};
-        let working = self.reading.status == Some(Working);
-        working || matches!(self.fusion.status(), Waiting | Working)
+        use SessionStatus::{Idle, Waiting, Working};
+        match self.fusion.status() {
+            Working => true,
+            Waiting => self.reading.status != Some(Idle),
+            _ => self.reading.status == Some(Working),
+        }
     }
 
     pub(super) async fn read_file(&mut self) {
