@@ -1502,7 +1502,7 @@ choice: string,
 by?: string, } | { "outcome": "cancelled" } | { "outcome": "elsewhere" };
 
 /**
- * A code that lets one device in, once, for two minutes.
+ * A code that lets one device in, once, for two minutes or as long as was asked for.
  */
 export type Pair = { 
 /**
@@ -1546,7 +1546,11 @@ name: string,
 /**
  * What it may do.
  */
-scopes: Array<Scope>, };
+scopes: Array<Scope>, 
+/**
+ * How long the code is good for, at most 60; 2 where nothing is said.
+ */
+minutes?: number, };
 
 /**
  * A part of a message that grows.

@@ -76,7 +76,7 @@ export function PairScreen({ code: given }: { code: string }) {
           {busy ? "Knocking" : "Pair this device"}
         </button>
         <p class="hint">
-          A code works once, for two minutes. The device gets a key of its own, which you can take back.
+          A code works once, and only for minutes. The device gets a key of its own, which you can take back.
         </p>
         <Uncalled />
       </form>

@@ -319,14 +319,18 @@ pub struct Capabilities {
 /// Asks for a code that lets a new device in.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[ts(optional_fields)]
 pub struct Pairing {
     /// What the device will be called.
     pub name: String,
     /// What it may do.
     pub scopes: Vec<Scope>,
+    /// How long the code is good for, at most 60; 2 where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u8>,
 }
 
-/// A code that lets one device in, once, for two minutes.
+/// A code that lets one device in, once, for two minutes or as long as was asked for.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Pair {

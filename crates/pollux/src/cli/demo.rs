@@ -138,7 +138,8 @@ async fn show(args: &Demo, stage: &Stage, stop: &mut Stop) -> anyhow::Result<Exi
 /// How to get in, and the picture of it.
 async fn invite(client: &Client, session: &str, unattended: bool) -> anyhow::Result<()> {
     let scopes = vec![Scope::View, Scope::Prompt, Scope::Approve];
-    let pairing = Pairing { name: "demo".to_owned(), scopes };
+    // Whoever has started a build of ten minutes may have gone for a coffee.
+    let pairing = Pairing { name: "demo".to_owned(), scopes, minutes: Some(60) };
     let pair: Pair = client.post("/api/v1/pairings", &pairing).await?;
     door(&pair)?;
     report::note(&format!("session {session}"));

@@ -6,7 +6,7 @@ mod secret;
 pub mod tls;
 
 pub use headers::{Addresses, Refused, check};
-pub use pairing::Pairings;
+pub use pairing::{MOST_MINUTES, Pairings};
 pub use secret::{Secret, hash};
 
 use super::log::{Log, add_device, devices, revoke, seen, unsubscribe_device};

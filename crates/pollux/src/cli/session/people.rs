@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Let a browser or a phone in: a QR code, and a short code for those who cannot scan
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The code is good once, for two minutes, and for five tries. A daemon on loopback is reached from this \
+    after_help = "The code is good once, for two minutes or what `--minutes` says, and for five tries. A daemon on loopback is reached from this \
     machine only: for a phone, `pollux serve --bind 0.0.0.0`, or a tunnel with `--behind-proxy`.\n\nWith our own \
     certificate a browser warns once: compare the fingerprint. Installing the app and push need a certificate that the \
     phone trusts."
@@ -30,6 +30,9 @@ pub(crate) struct Pair {
     /// What it may do
     #[arg(long, value_delimiter = ',', default_value = "view,prompt,approve")]
     scopes: Vec<Scope>,
+    /// How long the code is good for, up to 60
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=60))]
+    minutes: u8,
     /// One object
     #[arg(long)]
     json: bool,
@@ -37,7 +40,7 @@ pub(crate) struct Pair {
 
 pub(super) async fn pair(args: Pair, config: &Config) -> anyhow::Result<ExitCode> {
     let client = Client::connect(config).await?;
-    let pairing = Pairing { name: args.name, scopes: args.scopes };
+    let pairing = Pairing { name: args.name, scopes: args.scopes, minutes: Some(args.minutes) };
     let pair: Code = client.post("/api/v1/pairings", &pairing).await?;
     if args.json {
         report::json(&pair)?;
@@ -50,8 +53,12 @@ pub(super) async fn pair(args: Pair, config: &Config) -> anyhow::Result<ExitCode
              `bind` in config.toml keeps it so",
         );
     }
-    report::quiet("good once, for two minutes");
+    report::quiet(&format!("good once, for {}", minutes(args.minutes)));
     Ok(ExitCode::SUCCESS)
+}
+
+fn minutes(count: u8) -> String {
+    if count == 1 { "a minute".to_owned() } else { format!("{count} minutes") }
 }
 
 /// Shows the way in: a picture, the address behind it, and the code.

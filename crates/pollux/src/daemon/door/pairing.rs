@@ -1,4 +1,4 @@
-//! Codes that let one device in: one use, two minutes, five tries.
+//! Codes that let one device in: one use, five tries, two minutes or as long as the user has said.
 
 use crate::api::Pairing;
 use crate::daemon::guard::lock;
@@ -7,8 +7,10 @@ use rand::RngExt;
 use std::sync::Mutex;
 use subtle::ConstantTimeEq;
 
-/// How long a code is good for.
-const CODE_SECONDS: i64 = 120;
+/// How long a code is good for, unless it is said.
+const MINUTES: u8 = 2;
+/// No code is good for longer.
+pub const MOST_MINUTES: u8 = 60;
 /// How often one may be wrong.
 const TRIES: u32 = 5;
 /// Letters and digits that nobody takes for others: 40 bits in eight of them.
@@ -33,7 +35,8 @@ impl Pairings {
         let mut random = rand::rng();
         let letter = |_| char::from(LETTERS[random.random_range(0..LETTERS.len())]);
         let code: String = (0..LENGTH).map(letter).collect();
-        let until = now.saturating_add(SignedDuration::from_secs(CODE_SECONDS)).unwrap_or(now);
+        let minutes = pairing.minutes.unwrap_or(MINUTES).min(MOST_MINUTES);
+        let until = now.saturating_add(SignedDuration::from_mins(minutes.into())).unwrap_or(now);
         let open = Open { code: code.clone(), pairing, until, tries: 0 };
         *lock(&self.0) = Some(open);
         let shown = format!("{}-{}", code.get(..4).unwrap_or(""), code.get(4..).unwrap_or(""));
@@ -73,7 +76,7 @@ mod tests {
     use jiff::SignedDuration;
 
     fn open(pairings: &Pairings) -> String {
-        let pairing = Pairing { name: "phone".into(), scopes: Vec::new() };
+        let pairing = Pairing { name: "phone".into(), scopes: Vec::new(), minutes: None };
         pairings.open(pairing, Timestamp::UNIX_EPOCH).0
     }
 
@@ -95,6 +98,11 @@ mod tests {
             assert!(pairings.claim("AAAA-AAAA", now).is_none());
         }
         assert!(pairings.claim(&code, now).is_none(), "five tries");
+
+        let pairing = Pairing { name: "late".into(), scopes: Vec::new(), minutes: Some(60) };
+        let (code, until) = pairings.open(pairing, now);
+        assert_eq!(until, now + SignedDuration::from_hours(1));
+        assert!(pairings.claim(&code, late).is_some(), "or as long as was said");
 
         let first = open(&pairings);
         let second = open(&pairings);

@@ -6,7 +6,7 @@ use super::{Api, Bad, need};
 use crate::api::{
     AuditEntry, Device, Devices, Health, Me, Pair, Paired, Pairing, Problem, Scope, VERSION,
 };
-use crate::daemon::door::Guest;
+use crate::daemon::door::{Guest, MOST_MINUTES};
 use crate::daemon::log;
 use crate::trouble::Trouble;
 use axum::Json;
@@ -42,6 +42,10 @@ pub(super) async fn pair(
         need(&guest, *scope)?;
     }
     let pairing = Pairing { name: pairing.name.trim().to_owned(), ..pairing };
+    if pairing.minutes.is_some_and(|minutes| !(1..=MOST_MINUTES).contains(&minutes)) {
+        let message = format!("a code is good for 1 to {MOST_MINUTES} minutes");
+        return Err(Trouble::refused("wrong_request", message).into());
+    }
     if !is_name(&pairing.name) || pairing.scopes.is_empty() {
         let message = "a device has a name of its own of at most 64 bytes, and one scope at least";
         return Err(Trouble::refused("wrong_request", message).into());
@@ -85,7 +89,7 @@ pub(super) async fn claim(
     let now = api.hub.now();
     let stranger = Guest { name: STRANGER.into(), scopes: Vec::new(), ..Guest::owner() };
     let open = api.door.pairings.is_open(now);
-    let Some(Pairing { name, scopes }) = api.door.pairings.claim(&code, now) else {
+    let Some(Pairing { name, scopes, .. }) = api.door.pairings.claim(&code, now) else {
         // Where no code could be guessed, nobody who is not let in can fill the disk either.
         if open {
             note(&api, &stranger, "wrong_code", None, json!({})).await;
