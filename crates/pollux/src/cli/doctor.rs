@@ -12,6 +12,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
+use unicode_width::UnicodeWidthStr;
 
 /// Look whether all is well, and say what to do where it is not
 ///
@@ -75,17 +76,44 @@ pub(super) async fn run(args: Doctor, config: &Config) -> anyhow::Result<ExitCod
     Ok(if broken { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
+/// The room of the sign and of the gaps between the columns.
+const SIGN: usize = 6;
+/// No line of a text is narrower.
+const LEAST: usize = 12;
+
+/// A text in lines that have room, cut between its words.
+fn folded(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.width() + 1 + word.width() <= room.max(LEAST) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 fn print(findings: &[Finding]) -> anyhow::Result<()> {
     let mut table =
         Table::new(&[("", Align::Left), ("what", Align::Left), ("found", Align::Flexible)]);
+    let longest = findings.iter().map(|finding| finding.what.width()).max().unwrap_or(0);
+    let room = report::width().map_or(usize::MAX, |width| width.saturating_sub(longest + SIGN));
     for finding in findings {
         let (sign, colour) = match finding.health {
             Health::Well => ("ok", AnsiColor::Green),
             Health::Warning => ("!", AnsiColor::Yellow),
             Health::Broken => ("✗", AnsiColor::Red),
         };
-        let sign = Cell::styled(sign, colour.on_default());
-        table.row(vec![sign, finding.what.into(), finding.found.as_str().into()]);
+        let mut sign = Cell::styled(sign, colour.on_default());
+        let mut what = Cell::from(finding.what);
+        // What was found is told whole, in a narrow window too.
+        for line in folded(&finding.found, room) {
+            table.row(vec![std::mem::take(&mut sign), std::mem::take(&mut what), line.into()]);
+        }
     }
     let mut out = report::out();
     table.write(&mut out, report::width())?;
@@ -96,4 +124,17 @@ fn print(findings: &[Finding]) -> anyhow::Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn what_was_found_is_folded_between_its_words() {
+        assert_eq!(folded("", 20), [""]);
+        assert_eq!(folded("does not run; it is started", usize::MAX).len(), 1);
+        assert_eq!(folded("does not run; it is started", 13), ["does not run;", "it is started"]);
+        assert_eq!(folded("/a/path/that/is/longer x", 13), ["/a/path/that/is/longer", "x"]);
+    }
 }

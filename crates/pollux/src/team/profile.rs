@@ -134,13 +134,22 @@ impl Profile {
             return Err(Wrong(format!("it is longer than {} KB", LONGEST >> 10)));
         }
         let (front, body) = halves(text)?;
+        if front.is_none() && body.trim().is_empty() {
+            return Err(Wrong("it is empty".to_owned()));
+        }
+        let mut notes = Vec::new();
+        if front.is_none() {
+            notes.push(
+                "no settings in front of it, between `---`: all of it is what the agent is told"
+                    .to_owned(),
+            );
+        }
         let mut fields: Map<String, Value> = match front {
             // With the line before it: what is wrong is said by the line of the file.
             Some(front) => serde_saphyr::from_str(&format!("\n{front}"))
                 .map_err(|error| Wrong(format!("the front matter is not YAML: {error}")))?,
             None => Map::new(),
         };
-        let mut notes = Vec::new();
         for value in fields.values_mut() {
             fill_in(value, fill, &mut notes);
         }

@@ -26,10 +26,13 @@ pub(super) fn runs(stage: &Stage, command: &str) -> bool {
     })
 }
 
-/// Ends them, as the kernel does when memory is short.
-pub(super) fn kill(stage: &Stage) {
-    for process in of(stage).into_iter().filter_map(Pid::from_raw) {
+/// Ends them, as the kernel does when memory is short. False where none was seen: a program that is just being loaded has no
+/// environment yet.
+pub(super) fn kill(stage: &Stage) -> bool {
+    let all = of(stage);
+    for process in all.iter().copied().filter_map(Pid::from_raw) {
         // Who has ended in the meantime needs no signal.
         let _gone = kill_process(process, Signal::KILL);
     }
+    !all.is_empty()
 }

@@ -124,7 +124,7 @@ async fn a_cli_that_is_killed_at_any_moment_is_a_typed_error() {
         let moment = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % LATEST;
         let running = run(&stage, "tell me a slow story").start().await.unwrap();
         tokio::time::sleep(Duration::from_millis(moment)).await;
-        processes::kill(&stage);
+        wait_until("a process to kill", SOON, || processes::kill(&stage)).await;
         let outcome = running.outcome().await;
         let error = outcome.error.expect("a killed run is no success");
         assert_eq!((error.code, error.signal), ("killed", Some(9)), "after {moment} ms");

@@ -22,7 +22,7 @@ const MOST: usize = 500;
 pub(crate) struct Jobs {
     #[command(subcommand)]
     what: Option<What>,
-    /// At most so many: those that are open first, of the others the newest
+    /// So many: those that are open, all of them, and then the newest of the others
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// All that are kept, up to 500
