@@ -29,7 +29,7 @@ mod lines;
 mod loose;
 pub mod model;
 pub mod process;
-mod regular;
+pub mod regular;
 pub mod session;
 mod shell;
 pub mod terminal;

@@ -22,14 +22,14 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// The whole of a file that is not long.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// The same as text.
-pub(crate) fn text(path: &Path) -> io::Result<String> {
+pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use pollux::api::Driver;
 use pollux::api::team::{Give, Job, Launch};
 use pollux::daemon::hub::agent::{Agent, Agents, Events, Gemini, Orders, Wanted};
+use pollux::daemon::hub::servers::Servers;
 use pollux::daemon::hub::terminal::Tmux;
 use pollux::daemon::instance::{Daemon, Place, Surroundings, Told};
 use pollux::daemon::routes::Api;
@@ -287,7 +288,7 @@ fn gemini(stage: &Stage) -> Agents {
         cli: Some(cli),
         search: Search::default(),
         aside: home.join("aside"),
-        tmux: Tmux::new(Socket::Path(home.join("tmux.sock"))),
+        tmux: Tmux::new(Servers::new(Socket::Path(home.join("tmux.sock")), &home)),
         env: stage.env().into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
         home,
         badges: Arc::default(),

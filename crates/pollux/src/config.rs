@@ -1,6 +1,7 @@
 //! The environment, read once and passed on. Nothing else in the program looks at a variable.
 #![expect(clippy::disallowed_methods, reason = "this is the module that reads the environment")]
 
+use crate::daemon::hub::servers::Servers;
 use crate::daemon::instance::Told;
 use crate::daemon::team::badge;
 use crate::team::store::Store;
@@ -93,6 +94,11 @@ impl Config {
         if let Some((_, home)) = named {
             self.gemini = Path::new(home).join(".gemini");
         }
+    }
+
+    /// The tmux servers on which agents are looked for.
+    pub fn servers(&self) -> Servers {
+        Servers::new(self.tmux.clone(), &self.data)
     }
 
     /// Where profiles and skills are: the user's own, then CAO's.

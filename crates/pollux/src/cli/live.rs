@@ -16,10 +16,9 @@ use crate::cli::session::change;
 use crate::client::Client;
 use crate::config::Config;
 use crate::trouble::{Kind, Trouble};
-use pollux_agent::gemini::terminal::{Found, Live, all};
+use pollux_agent::gemini::terminal::{Found, Live};
 use pollux_agent::model::{Event, Failure, Phase};
 use pollux_agent::session::{Done, Reply};
-use pollux_agent::terminal::Socket;
 use std::process::ExitCode;
 
 /// Runs a command to its end.
@@ -29,13 +28,9 @@ pub(super) fn run(
     super::session::runtime()?.block_on(command)
 }
 
-/// All agents in terminals: ours, and those of the user's that were adopted.
+/// All agents in terminals: ours, and those that were adopted.
 async fn known(config: &Config) -> anyhow::Result<Vec<Found>> {
-    let mut found = all(&config.tmux).await.map_err(trouble)?;
-    if config.tmux != Socket::Users {
-        found.extend(all(&Socket::Users).await.map_err(trouble)?);
-    }
-    Ok(found)
+    config.servers().all().await.map_err(trouble)
 }
 
 /// The daemon, which all orders go through where one runs: it has the rules, the log, and who did what. Where none runs,

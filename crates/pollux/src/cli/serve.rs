@@ -134,7 +134,7 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
         home,
         aside: config.data.join("rescued"),
         env: Vec::new(),
-        tmux: Tmux::new(config.tmux.clone()),
+        tmux: Tmux::new(config.servers()),
         badges: std::sync::Arc::default(),
     };
     let around = Surroundings {

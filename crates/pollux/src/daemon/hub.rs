@@ -10,6 +10,7 @@ mod hooks;
 mod repair;
 mod restore;
 mod resumed;
+pub mod servers;
 mod shared;
 mod task;
 pub mod terminal;

@@ -2,7 +2,7 @@
 //! window at the desk keeps its size unless somebody asks for another, and whoever is slow sees the newest picture only.
 
 use super::hub::Hub;
-use super::hub::terminal::trouble;
+use super::hub::servers::trouble;
 use crate::api::{Line, Picture, ServerFrame};
 use crate::trouble::Trouble;
 use pollux_agent::terminal::{Captured, Emulator, Pane, Run, Server};

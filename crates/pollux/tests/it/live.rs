@@ -1,6 +1,7 @@
 //! Agents in terminals, through the program: each command by itself, and hooks as one more source.
 
 mod among;
+mod elsewhere;
 mod served;
 
 use pollux_agent::gemini::cli::{Cli as Agent, Version};

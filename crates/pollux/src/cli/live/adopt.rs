@@ -3,7 +3,6 @@
 use super::{known, tell};
 use crate::client::Client;
 use crate::config::Config;
-use crate::daemon::hub::terminal::named;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::terminal::Socket;
@@ -24,7 +23,10 @@ pub(crate) struct Adopt {
 
 impl Adopt {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        let socket = Socket::named(&self.socket);
+        let socket = match Socket::named(&self.socket) {
+            Socket::Path(path) => Socket::Path(config.cwd.join(path)),
+            other => other,
+        };
         if let Some(pane) = &self.pane {
             let known = known(config).await?;
             let is = |known: &&Found| known.socket == socket && known.pane == *pane;
@@ -36,7 +38,7 @@ impl Adopt {
             }
         }
         let home = config.gemini.parent().unwrap_or(&config.gemini);
-        let found = named(&socket, self.pane.as_deref(), home).await?;
+        let found = config.servers().adopt(&socket, self.pane.as_deref(), home).await?;
         if let Some(client) = Client::running(config).await? {
             tell(&client, &found).await?;
         }

@@ -34,7 +34,8 @@ pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
     tmux.args(found.socket.arguments()).env_remove("TMUX");
     // A window that fits somebody's phone fits the desk again.
     tmux.args(give_back(&found.pane)).arg(";");
-    if found.socket == Socket::Users {
+    // An agent that was adopted is in a session that is somebody else's, on whichever server.
+    if found.socket == Socket::Users || found.adopted.is_some() {
         tmux.args(["attach-session", "-t", &found.pane]);
     } else {
         let view = format!("view-{}", std::process::id());

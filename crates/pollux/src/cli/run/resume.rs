@@ -10,7 +10,6 @@ use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::cli::{Cli, Version};
-use pollux_agent::gemini::terminal::all;
 use pollux_agent::gemini::transcript::rescue::rescue;
 use pollux_agent::gemini::transcript::resume::Guard;
 use pollux_agent::gemini::transcript::store::{Kind, Session};
@@ -46,18 +45,24 @@ pub(in crate::cli) fn find(
     Ok(resume)
 }
 
+/// Refuses a session of which the agent has taken back all that was said.
+fn something_left(resume: &Resume) -> anyhow::Result<()> {
+    if resume.clone().unless_blank().is_some() {
+        return Ok(());
+    }
+    let message = format!("in the session `{}` nothing is left to go on with", resume.id);
+    let hint = format!(
+        "the agent took back what was stopped: say it anew; `pollux sessions show {} --recover` has it",
+        resume.id
+    );
+    Err(refused("not_resumable", message, &hint))
+}
+
 /// Keeps a session for this process until it ends: two that write one file would destroy it. What drives it elsewhere is asked
 /// before ([`free`]).
 pub(in crate::cli) fn alone(resume: Resume) -> anyhow::Result<Resume> {
     static KEPT: Mutex<Vec<File>> = Mutex::new(Vec::new());
-    if resume.clone().unless_blank().is_none() {
-        let message = format!("in the session `{}` nothing is left to go on with", resume.id);
-        let hint = format!(
-            "the agent took back what was stopped: say it anew; `pollux sessions show {} --recover` has it",
-            resume.id
-        );
-        return Err(refused("not_resumable", message, &hint));
-    }
+    something_left(&resume)?;
     let Ok(file) = File::open(&resume.file) else { return Ok(resume) };
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         let message = format!("somebody else goes on with the session `{}` now", resume.id);
@@ -103,8 +108,8 @@ pub(in crate::cli) async fn free(
     more: Option<&str>,
 ) -> anyhow::Result<String> {
     let client = Client::running(config).await?;
-    // Without tmux there are no terminals. A terminal of somebody else's may outlive its agent, and says nothing.
-    let mut terminals = all(&config.tmux).await.unwrap_or_default();
+    // Without tmux there are no terminals.
+    let mut terminals = config.servers().all().await.unwrap_or_default();
     terminals.retain(|found| !found.dead);
     if client.is_none() && terminals.is_empty() {
         return Ok(wanted.to_owned());
@@ -173,7 +178,7 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::{Resume, alone};
+    use super::{Resume, alone, something_left};
     use std::fs;
 
     /// A session in which a person has said something and was answered, or was stopped and lost it.
@@ -201,7 +206,7 @@ mod tests {
     #[test]
     fn a_session_in_which_nothing_is_left_is_not_gone_on_with() {
         let directory = tempfile::tempdir().unwrap();
-        let refused = alone(session(directory.path(), false)).unwrap_err().to_string();
+        let refused = something_left(&session(directory.path(), false)).unwrap_err().to_string();
         assert!(refused.contains("nothing is left to go on with"), "{refused}");
     }
 }

@@ -4,19 +4,16 @@
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::OWN_ID;
 use super::resumed::resumed;
+use super::servers::Servers;
 use super::shared::Window;
 use crate::daemon::guard::lock;
 use crate::daemon::team::badge::Lent;
-use crate::trouble::Trouble;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::Cli;
-use pollux_agent::gemini::terminal::{
-    Busy, Found, Hand, Live, Orders as Steering, Start, Words, adoptable, all,
-};
+use pollux_agent::gemini::terminal::{Busy, Found, Hand, Live, Orders as Steering, Start, Words};
 use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Text};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Size, Socket};
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -28,47 +25,34 @@ const SETTLES: Duration = Duration::from_secs(20);
 /// An agent of ours that was told to end goes by itself in this time, or its window is taken away.
 const GOES: Duration = Duration::from_secs(8);
 
-/// The user's own tmux may take so long to say what there is: ours does not wait for it.
-const USERS: Duration = Duration::from_secs(2);
-
 /// The tmux server for terminals of ours. One connection is enough for all of them.
 #[derive(Debug, Clone)]
 pub struct Tmux {
-    socket: Socket,
+    servers: Servers,
     server: Arc<Mutex<Option<Server>>>,
     /// Two who need the connection at once wait for the same one.
     gate: Arc<Semaphore>,
 }
 
 impl Tmux {
-    /// The server that a socket leads to. It is reached when it is needed.
-    pub fn new(socket: Socket) -> Self {
-        Self { socket, server: Arc::default(), gate: Arc::new(Semaphore::new(1)) }
+    /// The one of these that is ours. It is reached when it is needed.
+    pub fn new(servers: Servers) -> Self {
+        Self { servers, server: Arc::default(), gate: Arc::new(Semaphore::new(1)) }
     }
 
     /// Its socket.
     pub fn socket(&self) -> &Socket {
-        &self.socket
+        self.servers.own()
     }
 
-    /// All agents in terminals that have a name: ours, and those of the user's that were adopted.
-    pub async fn all(&self) -> Result<Vec<Found>, Failure> {
-        if self.socket == Socket::Users {
-            return all(&self.socket).await;
-        }
-        let users = tokio::time::timeout(USERS, all(&Socket::Users));
-        let (ours, users) = tokio::join!(all(&self.socket), users);
-        let mut found = ours?;
-        match users {
-            Ok(users) => found.extend(users?),
-            Err(_late) => tracing::warn!("the user's own tmux does not answer"),
-        }
-        Ok(found)
+    /// All servers on which agents are looked for.
+    pub fn servers(&self) -> &Servers {
+        &self.servers
     }
 
     /// The connection: a person's tmux session has one of its own, because tmux tells a client of one session only.
     async fn server(&self, found: Option<&Found>) -> Result<Server, Failure> {
-        if let Some(found) = found.filter(|found| found.socket != self.socket) {
+        if let Some(found) = found.filter(|found| found.socket != *self.socket()) {
             return Server::join(&found.socket, &found.pane).await;
         }
         let _alone = self.gate.acquire().await;
@@ -78,7 +62,7 @@ impl Tmux {
         {
             return Ok(server);
         }
-        let server = Server::open(&self.socket).await?;
+        let server = Server::open(self.socket()).await?;
         *self.known() = Some(server.clone());
         Ok(server)
     }
@@ -86,55 +70,6 @@ impl Tmux {
     fn known(&self) -> MutexGuard<'_, Option<Server>> {
         lock(&self.server)
     }
-}
-
-/// The agent that is meant, with a name. Without a pane it is the only one that has none yet.
-pub async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::Result<Found> {
-    let mut known = all(socket).await.map_err(trouble)?;
-    if let Some(at) = known.iter().position(|found| Some(found.pane.as_str()) == pane) {
-        return Ok(known.swap_remove(at));
-    }
-    let mut nameless = adoptable(socket).await.map_err(trouble)?;
-    nameless.retain(|found| pane.is_none_or(|pane| found.pane == pane));
-    if nameless.len() > 1 {
-        let panes =
-            nameless.iter().map(|found| format!("{} ({})", found.pane, found.cwd.display()));
-        let hint = format!("name one of the panes: {}", panes.collect::<Vec<_>>().join(", "));
-        let message = "there is more than one agent in your tmux";
-        return Err(Trouble::refused("several_agents", message).hint(hint).into());
-    }
-    let Some(mut found) = nameless.pop() else {
-        return Err(nobody(socket, pane, &known).into());
-    };
-    found.adopt(home).await.map_err(trouble)?;
-    Ok(found)
-}
-
-/// Nobody is there who has no name yet.
-fn nobody(socket: &Socket, pane: Option<&str>, known: &[Found]) -> Trouble {
-    let server = match socket {
-        Socket::Users => "your tmux".to_owned(),
-        other => format!("the tmux server `{other}`"),
-    };
-    if let Some(pane) = pane {
-        let message = format!("no agent runs in the pane {pane} of {server}");
-        return Trouble::refused("no_agent", message).hint("`tmux list-panes -a` lists the panes");
-    }
-    if !known.is_empty() {
-        let named = |found: &Found| {
-            format!("{} ({})", found.key.as_deref().unwrap_or_default(), found.pane)
-        };
-        let names: Vec<String> = known.iter().map(named).collect();
-        let message = format!("all agents in {server} are known already: {}", names.join(", "));
-        return Trouble::refused("adopted_already", message).hint("`pollux ls` shows them");
-    }
-    let hint = "run `gemini` in a pane of tmux, or `pollux new`";
-    Trouble::refused("no_agent", format!("no agent was found in {server}")).hint(hint)
-}
-
-/// What went wrong with tmux, as an error.
-pub fn trouble(failure: Failure) -> anyhow::Error {
-    Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
 }
 
 /// Takes an agent up that is there, or starts one.

@@ -1,7 +1,6 @@
 //! Agents in terminals: taken up when the daemon starts, adopted when somebody says so.
 
 use super::agent::Wanted;
-use super::terminal::named;
 use super::{Hub, Slot, unknown};
 use crate::api::{Driver, Summary};
 use crate::daemon::log::Feed;
@@ -19,7 +18,7 @@ impl Hub {
     /// Takes up the agents that live in terminals, whoever started them.
     pub async fn take_up_all(&self) {
         let Some(tmux) = &self.inner.agents.tmux else { return };
-        let found = match tokio::time::timeout(PATIENCE, tmux.all()).await {
+        let found = match tokio::time::timeout(PATIENCE, tmux.servers().all()).await {
             Ok(Ok(found)) => found,
             Ok(Err(failure)) => return tracing::warn!("{}", failure.message),
             Err(_) => return tracing::warn!("tmux does not answer"),
@@ -45,10 +44,12 @@ impl Hub {
 
     /// Gives an agent in a terminal a name, where it has none, and takes it up.
     pub async fn adopt(&self, socket: &Socket, pane: Option<&str>) -> anyhow::Result<Arc<Summary>> {
-        let home = self.inner.agents.home().ok_or_else(|| {
-            Trouble::refused("no_terminals", "this daemon has no agents in terminals")
-        })?;
-        self.take_up(named(socket, pane, home).await?).await
+        let agents = &self.inner.agents;
+        let (Some(tmux), Some(home)) = (&agents.tmux, agents.home()) else {
+            let message = "this daemon has no agents in terminals";
+            return Err(Trouble::refused("no_terminals", message).into());
+        };
+        self.take_up(tmux.servers().adopt(socket, pane, home).await?).await
     }
 
     /// The tmux server for terminals of ours.

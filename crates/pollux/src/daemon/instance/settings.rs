@@ -2,7 +2,8 @@
 
 use crate::team::limits::Limits;
 use crate::trouble::Trouble;
-use anyhow::{Context, ensure};
+use anyhow::Context;
+use pollux_agent::regular;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -83,10 +84,7 @@ impl Told {
             let message = format!("{} cannot be read", path.display());
             Trouble::refused("wrong_settings", message).hint("mend it, or move it away")
         };
-        let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
-        // A pipe would be waited for.
-        ensure!(is_file || !path.exists(), unreadable());
-        let text = match std::fs::read_to_string(path) {
+        let text = match regular::text(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }

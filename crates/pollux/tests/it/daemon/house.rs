@@ -2,6 +2,7 @@
 
 use futures::{SinkExt, StreamExt};
 use pollux::daemon::hub::agent::{Agents, Gemini};
+use pollux::daemon::hub::servers::Servers;
 use pollux::daemon::hub::terminal::Tmux;
 use pollux::daemon::instance::{Daemon, Place, Serve, Surroundings, Told};
 use pollux::daemon::routes::Api;
@@ -178,7 +179,8 @@ pub(crate) fn gemini_with(stage: &Stage, hooks: Option<&Path>) -> Agents {
     let env = env.map(|(name, value)| (name.into(), value.into())).collect();
     let aside = stage.home().path().join("aside");
     let home = stage.home().path().to_path_buf();
-    let tmux = Tmux::new(TmuxSocket::Path(stage.home().path().join("tmux.sock")));
+    let tmux = TmuxSocket::Path(home.join("tmux.sock"));
+    let tmux = Tmux::new(Servers::new(tmux, &home));
     Agents::gemini(Gemini {
         cli: Some(cli),
         search: Search::default(),
