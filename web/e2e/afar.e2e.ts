@@ -1,3 +1,5 @@
+// Far from the desk: calls to this device, addresses that a browser does not trust, sessions that were shared to be read.
+
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { Call } from "../src/api/types";
@@ -92,6 +94,17 @@ describe("a device that is called", () => {
     await deliver(QUESTION);
     await until("it is shown", async () => (await notifications(here.page)).length === 1);
     expect((await notifications(here.page))[0]?.actions).toEqual(["deny"]);
+  });
+
+  test("where the daemon does not answer, the words that came with the call are shown, with no button", async () => {
+    const here = await away();
+    const deliver = await carrier(here);
+    here.player.silent.add("/api/v1/sessions/s1");
+    await deliver(QUESTION);
+    await until("it is shown", async () => (await notifications(here.page)).length === 1);
+    expect(await notifications(here.page)).toEqual([
+      { title: QUESTION.title, body: QUESTION.body, actions: [] },
+    ]);
   });
 
   test("a question that was answered elsewhere is taken back, and a later call takes the place of an earlier one", async () => {
@@ -249,6 +262,13 @@ describe("a shared session", () => {
     await shot(page, "phone-light-shared");
     expect(await page.getByRole("textbox").count()).toBe(0);
     expect([...asked]).toEqual(["/api/v1/shared"]);
+  });
+
+  test("whoever cannot copy from it is told so", async () => {
+    const { page, address } = await begin(scene);
+    await page.goto(`${address.replace("localhost", ELSEWHERE)}/#/shared/tok-en_1`);
+    await page.getByRole("button", { name: /^Copy/ }).first().click();
+    await page.getByText("This browser does not let the page copy").waitFor();
   });
 
   test("whoever leaves it for the app, and is let in there, has the app", async () => {

@@ -1,3 +1,5 @@
+// All around a talk: drafts and pictures, new sessions, pairing, the list, the agent's own screen.
+
 import { describe, expect, test } from "vitest";
 import type { ClientFrame, Picture } from "../src/api/types";
 import { DESK, PHONE, shot } from "./browser";
@@ -373,6 +375,16 @@ describe("more sessions than the daemon lists", () => {
     expect(await page.getByRole("button", { name: "Older sessions" }).count()).toBe(0);
   });
 
+  test("none of them is left out because another one was opened first", async () => {
+    const { page, address } = await begin(many, DESK);
+    await page.goto(`${address}/#/s/s120`);
+    await page.getByRole("button", { name: "Show 1 more" }).click();
+    await page.locator("a.row", { hasText: "Talk 120" }).waitFor();
+    await page.getByRole("button", { name: "Older sessions" }).click();
+    await page.locator("a.row", { hasText: "Talk 129" }).waitFor();
+    await page.locator("a.row", { hasText: "Talk 100" }).waitFor();
+  });
+
   test("one of them that is open stays where it is when the list is asked for anew", async () => {
     const { page, player, address } = await begin(many, DESK);
     await page.goto(`${address}/#/s/s120`);
@@ -481,4 +493,10 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
   // Whoever leaves gives it back.
   await page.getByRole("tab", { name: "Talk" }).click();
   await until("it was given back", () => commands().at(-1)?.type === "give_back");
+  // So does whoever closes the page.
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  await page.getByRole("button", { name: "Make the window fit this screen" }).click();
+  await until("it was asked for again", () => commands().at(-1)?.type === "fit");
+  await page.goto("about:blank");
+  await until("it was given back again", () => commands().at(-1)?.type === "give_back");
 });

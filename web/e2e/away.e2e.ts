@@ -279,9 +279,14 @@ describe("away", () => {
     await page.goto(`${address}/#/s/s1`);
     await page.getByText("General greetings").waitFor();
     await until("the phone kept it", () => keeps(page, "General greetings"));
+    await page.evaluate(() => localStorage.setItem("pollux.new./home/ada/shop", "{}"));
     player.refuses = true;
     player.cut();
     await page.getByText("Let this device in.").waitFor();
     await until("the phone forgot it", async () => !(await keeps(page, "General greetings")));
+    const folders = await page.evaluate(() =>
+      Object.keys(localStorage).filter((key) => key.startsWith("pollux.new.")),
+    );
+    expect(folders).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+// One long story of a phone with the real daemon, the real CLI and a rehearsal.
+
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { answerable, type Faults, launch, open, PHONE, shot } from "./browser";

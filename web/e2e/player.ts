@@ -44,6 +44,8 @@ export type Heard = ClientFrame & { at: number };
 const PAGE = 60;
 /** As the daemon lists them. */
 const LISTED = 100;
+/** The daemon's pages of events end where they have grown large; these end after so many. */
+const EVENTS = 3;
 
 export class Player {
   readonly sessions = new Map<string, Played>();
@@ -54,6 +56,8 @@ export class Player {
   page: string | undefined;
   /** True where commands arrive and their replies do not. */
   mute = false;
+  /** Paths to which no answer comes. */
+  readonly silent = new Set<string>();
   /** True where a proxy in front of the daemon cannot reach it. */
   lost = false;
   /** Whole texts of what was cut, by session, event and place: `s1 4 /message/content/0/text`. */
@@ -253,6 +257,7 @@ export class Player {
       response.end("Bad Gateway");
       return;
     }
+    if (this.silent.has(url.pathname)) return;
     if (url.pathname.startsWith("/api/v1/")) {
       let body = "";
       request.on("data", (piece) => {
@@ -314,7 +319,8 @@ export class Player {
     if (log) {
       const { events, summary } = this.#played(log);
       const after = Number(url.searchParams.get("after"));
-      return { events: events.filter(({ seq }) => seq > after), seq: summary.seq, floor: 0, epoch: 0 };
+      const page = events.filter(({ seq }) => seq > after).slice(0, EVENTS);
+      return { events: page, seq: summary.seq, floor: 0, epoch: 0 };
     }
     const of = /^\/sessions\/([^/]+)\/messages$/.exec(path)?.[1];
     if (of) {

@@ -24,6 +24,21 @@ describe("questions", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
+  test("an answer is not taken for one to the next question with the same id: an agent that was resumed counts from one again", async () => {
+    const { page, player, address } = await begin(scene);
+    const [open] = player.sessions.get("s1")?.summary.questions ?? [];
+    if (!open) throw new Error("no question");
+    await page.goto(address);
+    await answerable(page).click();
+    await page.getByText("Sent. Waiting for the agent.").waitFor();
+    player.change("s1", { questions: [], status: "exited" });
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    player.change("s1", { questions: [{ ...open, shown: "h2" }], status: "waiting" });
+    await answerable(page).click();
+    await until("that one is answered too", () => commands(player).length === 2);
+    expect(commands(player)[1]?.command).toMatchObject({ question_id: "q1", shown: "h2" });
+  });
+
   test("a sign that turns what is read is named in what will run", async () => {
     const it = await begin((player) => {
       scene(player);

@@ -1,3 +1,5 @@
+// Text that means no good, and an app that everybody can use: by keys, by ear, on narrow screens, in every direction.
+
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
@@ -6,7 +8,7 @@ import type { Question, QuestionKind } from "../src/api/types";
 import { answerable, DESK, PHONE, shot } from "./browser";
 import type { Player } from "./player";
 import { message, scene, summary } from "./scene";
-import { stages, until } from "./stage";
+import { stages, still, until } from "./stage";
 
 const begin = stages();
 
@@ -117,12 +119,26 @@ function large(player: Player): void {
     ]);
 }
 
-/** Everything that the transcript ever draws, from its end to its beginning. */
+/** What is drawn of a text at this time, and must not be. */
+function badIn(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const made = document.querySelectorAll(
+      "iframe, object, embed, form:not(.composer), .prose script, .prose style, .prose svg:not(.copy svg), .prose img, .prose button:not(.copy)",
+    );
+    const links = [...document.querySelectorAll(".prose a")].filter(
+      (a) => !/^(https?|mailto):/.test(a.getAttribute("href") ?? "https:"),
+    );
+    return [...made, ...links].map(({ outerHTML }) => outerHTML.slice(0, 200));
+  });
+}
+
+/** Everything that the transcript ever draws, from its end to its beginning. Only what is near is drawn at one time. */
 async function readAll(page: Page): Promise<string[]> {
   const seen = new Set<string>();
   const rows = page.locator(".rows");
   for (;;) {
-    await page.waitForTimeout(60);
+    await still(page);
+    expect(await badIn(page)).toEqual([]);
     for (const text of await page.locator(".said").allInnerTexts())
       seen.add(/^case \d+/.exec(text)?.[0] ?? "");
     const ended = await rows.evaluate((element) => {
@@ -147,16 +163,7 @@ describe("text that means no good", () => {
     for (const n of HOSTILE.keys()) expect(seen).toContain(`case ${n}`);
     expect(await page.evaluate(() => (window as { bad?: number }).bad)).toBeUndefined();
     expect(asked).toEqual([]);
-    const left = await page.evaluate(() => ({
-      host: location.host,
-      frames: document.querySelectorAll(
-        "iframe, object, embed, form:not(.composer), .prose script, .prose style, .prose svg, .prose img, .prose button:not(.copy)",
-      ).length,
-      links: [...document.querySelectorAll(".prose a")].filter(
-        (a) => !/^(https?|mailto):/.test(a.getAttribute("href") ?? "https:"),
-      ).length,
-    }));
-    expect(left).toEqual({ host: new URL(address).host, frames: 0, links: 0 });
+    expect(new URL(page.url()).host).toBe(new URL(address).host);
     await page
       .getByRole("button", { name: "All sessions" })
       .or(page.getByRole("link", { name: "All sessions" }))
@@ -241,6 +248,28 @@ describe("text that means no good", () => {
     await sheet.getByText("first ⟨U+202E⟩no").waitFor();
   });
 
+  test("the sheet of a call has every sign in it that nobody would see, in its command and in its input", async () => {
+    const call = (id: string, name: string, input: object) =>
+      ({ type: "tool_use", id, name, input: input as never }) as const;
+    const { page, address } = await begin((player) =>
+      player.add(summary("s1", { title: "Calls" }), [
+        message("assistant", [
+          call("c1", "Bash", { command: "ls \u202e/ fr- mr #" }),
+          call("c2", "mcp__desk__post", { title: "A note", note: "first \u202eno" }),
+        ]),
+      ]),
+    );
+    await page.goto(`${address}/#/s/s1`);
+    for (const [card, shown] of [
+      ["ls", "ls ⟨U+202E⟩/ fr- mr #"],
+      ["A note", "first ⟨U+202E⟩no"],
+    ] as const) {
+      await page.locator(".card", { hasText: card }).click();
+      await page.getByRole("dialog").locator("pre", { hasText: shown }).waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+    }
+  });
+
   test("the name of a file in a diff has every sign in it that nobody would see", async () => {
     const { page, player, address } = await begin(scene);
     const diff = "--- cart\u202ets.exe\n+++ cart\u202ets.exe\n@@ -1 +1 @@\n-a\n+b\n";
@@ -265,14 +294,16 @@ describe("text that means no good", () => {
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).host));
     page.on("websocket", (socket) => asked.push(new URL(socket.url()).host));
-    for (const path of [
-      "/?server=evil.example",
-      "/#//evil.example/s/1",
-      "/#/s/..%2f..%2fevil",
-      "/#/pair/x@evil.example",
-    ]) {
+    for (const [path, words] of [
+      ["/?server=evil.example", "Why is the nightly build slow?"],
+      ["/#//evil.example/s/1", "Why is the nightly build slow?"],
+      ["/#/s/..%2f..%2fevil", "This session is not here"],
+      ["/#/pair/x@evil.example", "Let this device in"],
+    ] as const) {
+      // Each from its beginning: what an address asks for is asked for while the app starts, or never.
+      await page.goto("about:blank");
       await page.goto(address + path);
-      await page.waitForTimeout(300);
+      await page.getByText(words).first().waitFor();
     }
     expect([...new Set(asked)]).toEqual([new URL(address).host]);
   });
@@ -423,15 +454,31 @@ describe("for everybody", () => {
     await tabTo(/^Mode /);
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "What it may do without asking" }).waitFor();
-    for (let n = 0; n < 12; n += 1) await page.keyboard.press("Tab");
     const inside = () =>
       page.evaluate(
         () => document.activeElement === document.body || document.activeElement?.closest("dialog") !== null,
       );
-    expect(await inside()).toBe(true);
+    for (let n = 0; n < 12; n += 1) {
+      await page.keyboard.press("Tab");
+      expect(await inside()).toBe(true);
+    }
+    // After the last stop the focus is the browser's own for one key: the sheet is left with the focus in it.
+    await tabTo(/^Close/);
+    await page.evaluate(() => {
+      const seen = window as { given?: Promise<string> };
+      seen.given = new Promise((done) => {
+        const look = new MutationObserver(() => {
+          if (document.querySelector("dialog")) return;
+          look.disconnect();
+          done(document.activeElement?.textContent ?? "");
+        });
+        look.observe(document.body, { childList: true, subtree: true });
+      });
+    });
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await here()).toMatch(/^Mode /);
+    // At once: a key that is pressed in the moment in which the sheet goes is not lost.
+    expect(await page.evaluate(() => (window as { given?: Promise<string> }).given)).toMatch(/^Mode /);
   });
 
   test("whoever wants no motion sees none", async () => {

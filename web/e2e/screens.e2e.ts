@@ -1,9 +1,11 @@
+// Every screen once, on a phone and on a desk, in light and dark: nothing breaks, and there are pictures to look at.
+
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answerable, DESK, type Faults, launch, OUT, open, PHONE, shot } from "./browser";
 import { Player } from "./player";
 import { edits, moments, scene, streams, wonders } from "./scene";
-import { stage } from "./stage";
+import { stage, still } from "./stage";
 
 let browser: Browser;
 let player: Player;
@@ -53,7 +55,7 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await page.getByText("Two things to know").waitFor();
     // Colours come last; then nothing moves any more.
     await page.locator(".tk-keyword").first().waitFor();
-    await page.waitForTimeout(300);
+    await still(page);
     await shot(page, name("session"));
     await page.getByText("Edited").first().click();
     await page.getByText("Rounding belongs to the end").first().waitFor();

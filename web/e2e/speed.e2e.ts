@@ -1,3 +1,5 @@
+// Figures: how fast the app loads, opens, streams, and how much memory it holds.
+
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, CDPSession, Page } from "playwright-core";

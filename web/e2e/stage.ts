@@ -60,6 +60,23 @@ export function stages(kind?: Parameters<typeof launch>[0]) {
   };
 }
 
+/** Waits until a transcript stands still: all that scrolling and drawing bring is there, and the same in two looks. */
+export async function still(page: Page): Promise<void> {
+  const look = () =>
+    page.locator(".rows").evaluate(async (rows) => {
+      // What is scrolled is told to the page with one frame, and drawn with the next.
+      for (let n = 0; n < 2; n += 1) await new Promise(requestAnimationFrame);
+      return `${rows.scrollTop} ${rows.scrollHeight} ${rows.innerHTML.length}`;
+    });
+  let before = "";
+  await until("nothing moves any more", async () => {
+    const now = await look();
+    const same = now === before;
+    before = now;
+    return same;
+  });
+}
+
 /** Waits until something is so. */
 export async function until(what: string, is: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
   const end = Date.now() + ms;

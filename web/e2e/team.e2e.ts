@@ -1,3 +1,5 @@
+// Teams on the screen: who works for whom, jobs, letters.
+
 import { describe, expect, test } from "vitest";
 import { scene } from "./scene";
 import { type Stage, stages, until } from "./stage";

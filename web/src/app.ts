@@ -4,7 +4,7 @@ import { api, Failed, problemOf } from "./api/http";
 import type { Command, ServerFrame } from "./api/types";
 import { forget, keep, restore } from "./keep";
 import { Connection } from "./link/link";
-import { read, write } from "./settings";
+import { drop, NEW, read, write } from "./settings";
 import { EMPTY, type State } from "./state/model";
 import { type Letter, sort, speaks } from "./state/outbox";
 import { type Action, reduce } from "./state/reduce";
@@ -92,7 +92,7 @@ export const connection = new Connection(
 export function send(
   sessionId: string,
   command: Command,
-  about: { text?: string; questionId?: string } = {},
+  about: { text?: string; questionId?: string; shown?: string } = {},
 ): string {
   const id = uuid();
   dispatch({ type: "sent", id, sent: { sessionId, at: Date.now(), ...about } });
@@ -212,11 +212,16 @@ function inStep(): void {
   for (const each of onInStep) each();
 }
 
+/** What is done when this device is not let in any more. */
+export const onLeave = new Set<() => void>();
+
 /** A device that is not let in any more keeps nothing of what it was shown. */
 function leave(): void {
   flush();
   dispatch({ type: "signed_out" });
   void forget();
+  drop(NEW);
+  for (const each of onLeave) each();
 }
 
 export async function start(): Promise<void> {

@@ -1,8 +1,8 @@
 // When this device was last looked at, and what happened since: the digest at the top of the list.
 
 import { api } from "./api/http";
-import type { Summary } from "./api/types";
-import { onInStep, state } from "./app";
+import type { Numbered, Summary } from "./api/types";
+import { onInStep, onLeave, state } from "./app";
 import { read, write } from "./settings";
 import { type Digest, digest } from "./state/digest";
 import { Store } from "./store";
@@ -10,9 +10,10 @@ import { Store } from "./store";
 /** Shorter than this nobody was away. */
 const AWAY = 10 * 60_000;
 const KEY = "pollux.here";
-/** So many sessions are asked about, and so many events of each. */
+/** So many sessions are asked about, and so many events of each, in so many pages: one ends where it has grown large. */
 const MOST = 8;
 const EVENTS = 500;
+const PAGES = 8;
 
 export type Missed = { session: Summary; told: Digest };
 export const missed = new Store<{ since: number; all: readonly Missed[] } | undefined>(undefined);
@@ -51,9 +52,19 @@ async function missedOf(session: Summary, from: number): Promise<Missed | undefi
   const seen = state.value.seen[session.id] ?? 0;
   const after = Math.max(seen, session.seq - EVENTS);
   if (after >= session.seq) return undefined;
-  const { events } = await api.events(session.id, after);
+  const events = await eventsOf(session, after);
   const told = digest(events.filter(({ recorded_at }) => Date.parse(recorded_at) > from));
   return told && { session, told };
+}
+
+async function eventsOf({ id, seq }: Summary, after: number): Promise<readonly Numbered[]> {
+  const all: Numbered[] = [];
+  for (let page = 0, at = after; page < PAGES && at < seq; page += 1) {
+    const { events } = await api.events(id, at);
+    all.push(...events);
+    at = events.at(-1)?.seq ?? seq;
+  }
+  return all;
 }
 
 /** Watches whether this device is looked at. */
@@ -65,5 +76,6 @@ export function watchAway(): void {
   document.addEventListener("visibilitychange", look);
   setInterval(() => document.visibilityState === "visible" && stay(Date.now()), 30_000);
   onInStep.add(() => void catchUp());
+  onLeave.add(() => missed.set(undefined));
   look();
 }

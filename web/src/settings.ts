@@ -53,3 +53,15 @@ export function write(key: string, value: unknown): void {
     // A full or forbidden store: the app works without.
   }
 }
+
+/** What was chosen for new sessions is kept under this and the folder. */
+export const NEW = "pollux.new.";
+
+/** Keeps nothing any more of what is kept under keys that begin so. */
+export function drop(beginning: string): void {
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(beginning)) localStorage.removeItem(key);
+  } catch {
+    // A forbidden store has kept nothing.
+  }
+}

@@ -94,6 +94,8 @@ worker.addEventListener("push", (event) => {
   event.waitUntil(called(event.data?.json() as Call));
 });
 
+/** So long the daemon is asked for the question itself. Then the words that came with the call are shown: better than nothing. */
+const ASKED_FOR = 4_000;
 /** How long it is to be seen that a question was answered elsewhere. */
 const ANSWERED_FOR = 5_000;
 
@@ -126,21 +128,19 @@ async function withdrawn(call: Call): Promise<void> {
   const tag = call.session_id ?? call.kind;
   const data: Kept = call.session_id ? { session_id: call.session_id } : {};
   await worker.registration.showNotification(call.title, { body: call.body, tag, silent: true, data });
-  setTimeout(async () => {
-    for (const one of await worker.registration.getNotifications({ tag })) {
-      if (one.body === call.body) one.close();
-    }
-  }, ANSWERED_FOR);
+  // Waited for: a browser may end a worker that has nothing to do.
+  await new Promise((resolve) => setTimeout(resolve, ANSWERED_FOR));
+  for (const one of await worker.registration.getNotifications({ tag })) {
+    if (one.body === call.body) one.close();
+  }
 }
 
 /** The one question of a session, where it is one that can be answered without seeing more. */
 async function askedIn(
   sessionId: string,
 ): Promise<{ text: string; question: NonNullable<Kept["question"]> } | undefined> {
-  const answer = await fetch(`/api/v1/sessions/${encodeURIComponent(sessionId)}`).catch(() => undefined);
-  if (!answer?.ok) return undefined;
-  const session = (await answer.json()) as Summary;
-  const [one, ...others] = session.questions.filter(({ sent }) => sent === undefined);
+  const session = await summaryOf(sessionId).catch(() => undefined);
+  const [one, ...others] = session?.questions.filter(({ sent }) => sent === undefined) ?? [];
   if (!one || others.length > 0) return undefined;
   const { question, shown } = one;
   const text = question.meaning?.kind === "command" ? question.meaning.command : question.text;
@@ -152,6 +152,12 @@ async function askedIn(
     text,
     question: { id: question.id, shown, ...(allow ? { allow } : {}), ...(deny ? { deny } : {}) },
   };
+}
+
+async function summaryOf(sessionId: string): Promise<Summary | undefined> {
+  const signal = AbortSignal.timeout(ASKED_FOR);
+  const answer = await fetch(`/api/v1/sessions/${encodeURIComponent(sessionId)}`, { signal });
+  return answer.ok ? ((await answer.json()) as Summary) : undefined;
 }
 
 worker.addEventListener("notificationclick", (event) => {

@@ -1,3 +1,5 @@
+// Requests to the daemon: how long they are waited for.
+
 import { afterEach, expect, test, vi } from "vitest";
 import { api } from "../src/api/http";
 
@@ -12,6 +14,7 @@ test("what is read is given up when the network has lost it; what starts somethi
     return Promise.resolve(new Response("{}"));
   });
   await api.messages("s1", 5);
+  await api.shared("tok-en_1");
   await api.begin({ cwd: "/home/ada/shop", driver: "acp" });
-  expect(asked.map(({ signal }) => signal instanceof AbortSignal)).toEqual([true, false]);
+  expect(asked.map(({ signal }) => signal instanceof AbortSignal)).toEqual([true, true, false]);
 });

@@ -1,3 +1,5 @@
+// The shell around the connection machine, with a socket and a clock of the test's own.
+
 import { expect, test } from "vitest";
 import type { ClientFrame, ServerFrame } from "../src/api/types";
 import { Connection } from "../src/link/link";
@@ -121,4 +123,17 @@ test("what a browser says of the network costs a ping, and no connection that an
   expect(it.connection.link.value).toMatchObject({ phase: "live", troubledSince: undefined });
   expect(it.last()).toBe(wire);
   expect(wire.readyState).toBe(1);
+});
+
+test("what comes late of a session that nobody follows any more keeps nobody waiting", () => {
+  const it = rig();
+  const wire = it.last();
+  const tell = (frame: ServerFrame) => wire.onmessage?.({ data: JSON.stringify(frame) });
+  tell({ type: "sessions", sessions: [] });
+  const leave = it.connection.subscribe("s1");
+  tell({ type: "events", session_id: "s1", events: [], caught_up: false });
+  expect(it.connection.link.value).toMatchObject({ phase: "replay" });
+  leave();
+  tell({ type: "events", session_id: "s1", events: [], caught_up: false });
+  expect(it.connection.link.value).toMatchObject({ phase: "live", troubledSince: undefined });
 });

@@ -1,3 +1,5 @@
+// The connection machine: the way up, distrust, trouble; and what holds whatever happens.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { begin, type Effect, type Input, type Link, SETTINGS, step } from "../src/link/machine";
@@ -178,12 +180,15 @@ const inputs = (generation: number): fc.Arbitrary<Input> =>
       { type: "retry" },
       { type: "anew" },
       { type: "wake" },
+      { type: "refused" },
     ),
     fc.constantFrom<Input>(
       { type: "opened", generation },
       { type: "hello", generation, heartbeatSeconds: 15, waitFor: ["list"] },
       { type: "heard", generation },
       { type: "settled", generation, what: "list" },
+      { type: "unsettled", generation, what: "s1" },
+      { type: "settled", generation, what: "s1" },
       { type: "closed", generation, cause: "gone" },
     ),
   );
@@ -260,6 +265,8 @@ describe("whatever happens", () => {
         tell({ type: "start" });
         tell({ type: "online" });
         tell({ type: "visible" });
+        // Whoever was not let in asks once more.
+        if (link.phase === "refused") tell({ type: "retry" });
         const end = now + 30_000;
         while (now < end) {
           for (const what of link.waiting) tell({ type: "settled", generation: link.generation, what });

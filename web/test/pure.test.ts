@@ -1,8 +1,10 @@
+// What is pure and small: risky commands, the outbox, addresses, words, the digest, what is being written, outputs.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Event, Meaning, Numbered } from "../src/api/types";
 import { parse } from "../src/route";
-import { outputOf } from "../src/session/card";
+import { outputOf, printed } from "../src/session/card";
 import { begun, taken } from "../src/state/complete";
 import { digest, inWords } from "../src/state/digest";
 import { type Letter, sort, speaks } from "../src/state/outbox";
@@ -292,6 +294,31 @@ test.each([
   ["mcp_dummy_echo", "<untrusted_context>\n  echo: hello\n</untrusted_context>", "  echo: hello"],
   ["web_fetch", "  as it is\n", "  as it is\n"],
   ["run_shell_command", "<untrusted_context>\nOutput: hi\nProcess Group PGID: 7\n</untrusted_context>", "hi"],
+  [
+    "run_shell_command",
+    "Output: Exit Code: 7\nSignal: lost\nError: no such file\nExit Code: 2\nProcess Group PGID: 5",
+    "Exit Code: 7\nSignal: lost\nError: no such file",
+  ],
+  [
+    "run_shell_command",
+    "Command: x\nDirectory: (root)\nOutput: a\nError: b\nError: (none)\nExit Code: 1\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 17",
+    "a\nError: b",
+  ],
+  [
+    "run_shell_command",
+    "Command: x\nDirectory: (root)\nOutput: (empty)\nError: spawn ENOENT\nExit Code: (none)\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: (none)",
+    "(empty)\nError: spawn ENOENT",
+  ],
 ])("what %s gave back is shown without what the CLI puts around it for the model", (name, output, shown) => {
   expect(outputOf({ name, output } as Tool)).toBe(shown);
+});
+
+test("what a command printed is shown as the daemon has unwrapped it, whatever its last lines look like", () => {
+  const output = "Output: of make\nError: no rule\nExit Code: 2";
+  const tool = {
+    name: "run_shell_command",
+    meaning: { kind: "command", command: "make", output, derived: {} },
+  };
+  expect(outputOf(tool as unknown as Tool)).toBe(output);
+  expect(printed(tool as unknown as Tool, output)).toBe(output);
 });

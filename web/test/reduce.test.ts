@@ -1,10 +1,12 @@
+// What the app knows, and the rows that it draws, from recorded runs and from frames made here.
+
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Block, Event, Message, Numbered, Recorded, ServerFrame } from "../src/api/types";
 import { EMPTY, type State } from "../src/state/model";
 import { LONGEST_WINDOW, reduce } from "../src/state/reduce";
-import { rowsOf } from "../src/state/rows";
+import { rowAt, rowsOf } from "../src/state/rows";
 import { NAMES, numbered, recorded, snapshot, summary } from "./recorded";
 
 const hello: ServerFrame = {
@@ -109,7 +111,7 @@ describe("frames that the daemon itself was recorded sending", () => {
     const [opened] = Object.values(state.opened);
     const [session] = Object.values(state.sessions);
     if (!opened || !session) throw new Error("the recording opens a session");
-    expect(opened).toMatchObject({ torn: false, caughtUp: true, live: [] });
+    expect(opened).toMatchObject({ torn: false, live: [] });
     expect(opened.seq).toBe(session.seq);
     expect(told({ ...state, opened: { s1: opened } })).toMatchSnapshot();
   });
@@ -327,17 +329,39 @@ describe("history", () => {
     ]);
   });
 
+  const rewind = (...removed: string[]): Event => ({
+    type: "history_rewritten",
+    source: "session_file",
+    epoch: 1,
+    reason: "rewind",
+    removed,
+  });
+
   test("messages that were taken back are gone, and the epoch is the new one", () => {
-    const rewind: Event = {
-      type: "history_rewritten",
-      source: "session_file",
-      epoch: 1,
-      reason: "rewind",
-      removed: ["b"],
-    };
-    const state = play([snapshot(), events([record(1, "a"), record(2, "b"), numbered(3, rewind, 1)])]);
+    const state = play([snapshot(), events([record(1, "a"), record(2, "b"), numbered(3, rewind("b"), 1)])]);
     expect(at(state).messages.map((entry) => entry.message.id)).toEqual(["a"]);
     expect(at(state).epoch).toBe(1);
+  });
+
+  test("where more was taken back than is here, the session is asked for anew; where it began here, it is not", () => {
+    const entry = { position: 5, seq: 5, message: message("m5", "x") };
+    const gone = events([numbered(6, rewind("m3", "m4", "m5"), 1)]);
+    expect(at(play([snapshot({ messages: [entry], seq: 5, before: 5 }), gone])).torn).toBe(true);
+    expect(at(play([snapshot({ messages: [entry], seq: 5 }), gone])).torn).toBe(false);
+  });
+
+  test("what happened in turns that were taken back stands after what is left, and not among what comes after", () => {
+    const ended: Event = { type: "turn_ended", source: "acp", stop_reason: "end_turn" };
+    const before = [record(1, "a"), record(2, "b"), record(3, "c"), numbered(4, ended)];
+    const after = [numbered(5, rewind("b", "c"), 1), record(6, "d"), record(7, "e")];
+    const state = play([snapshot(), events([...before, ...after])]);
+    expect(told(state)).toEqual([
+      "text: a 1",
+      "note: turn",
+      "note: notice Went back to an earlier message",
+      "text: d 6",
+      "text: e 7",
+    ]);
   });
 
   test("an older page goes before what is there; one of another epoch is not taken", () => {
@@ -498,4 +522,38 @@ test("a call that two messages have is shown once, where it was made, and hides 
   ];
   const rows = rowsOf(at(play([snapshot({ messages, seq: 2 })])));
   expect(rows.map(({ key }) => key)).toEqual(["ta", "tb"]);
+});
+
+test("a call that was stopped, and that no message tells of, stands once after a reload, and after the next turn has begun", () => {
+  const call = { type: "tool" as const, id: "t", name: "run_shell_command", input: {} };
+  const facts = [
+    numbered(2, { ...call, type: "tool_started", source: "acp" }),
+    numbered(3, { type: "tool_ended", source: "acp", id: "t", status: "cancelled", changed: false }),
+  ];
+  const live = { parts: [{ ...call, status: "cancelled" as const }] };
+  const reloaded = play([snapshot({ seq: 3, facts, live })]);
+  const keys = (state: State) => rowsOf(at(state)).map(({ key }) => key);
+  expect(keys(reloaded)).toEqual(["tt"]);
+  const next = numbered(4, { type: "turn_started", source: "acp", prompt: "go on" });
+  expect(keys(play([events([next])], reloaded))).toEqual(["tt", "live0"]);
+});
+
+test("the place of an event is the row of the first message from there on that has one, also in a run of reads", () => {
+  const read = (id: string): Block => ({ type: "tool_use", id, name: "read_file", input: {} });
+  const entry = (seq: number, content: Block[], more: Partial<Message> = {}): Recorded => ({
+    position: seq,
+    seq,
+    message: { id: `m${seq}`, role: "assistant", content, timestamp: 1, tool: "gemini", ...more },
+  });
+  const text: Block = { type: "text", text: "words" };
+  const messages = [
+    entry(1, [text], { role: "user", meta: true }),
+    entry(2, [text]),
+    entry(3, [read("a")]),
+    entry(4, [read("b")]),
+    entry(5, [text], { role: "user", meta: true }),
+  ];
+  const rows = rowsOf(at(play([snapshot({ messages, seq: 5 })])));
+  expect(rows.map(({ kind }) => kind)).toEqual(["text", "explored"]);
+  expect([1, 2, 3, 4, 5, 9].map((place) => rowAt(rows, messages, place))).toEqual([0, 0, 1, 1, 1, 1]);
 });

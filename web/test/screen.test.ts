@@ -1,3 +1,5 @@
+// The agent's own screen: what is drawn, what a terminal is told, which keys are pressed, what is in view.
+
 import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -123,6 +125,7 @@ describe("what is typed", () => {
     ["\x1b[Z\x7f", [{ keys: ["BTab", "BSpace"] }]],
     ["\x1by", [{ keys: ["M-y"] }]],
     ["日本語", [{ text: "日本語" }]],
+    ["constructor", [{ text: "constructor" }]],
     ["\x1b[200;7R", []],
   ])("%j", (typed, pressed) => expect(presses(typed)).toEqual(pressed));
 

@@ -1,3 +1,5 @@
+// Teams: the tree, jobs and letters in words, news.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Job, JobState, Letter, Member } from "../src/api/types";

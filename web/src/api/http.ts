@@ -54,14 +54,15 @@ export function problemOf(error: unknown): Problem {
   return { code: "not_reached", message: "Pollux could not be reached", hint: message };
 }
 
-async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+async function ask<T>(method: string, path: string, body?: unknown, reads = method === "GET"): Promise<T> {
   const answer = await fetch(API + path, {
     method,
     credentials: "same-origin",
     cache: "no-store",
     redirect: "error",
+    ...(reads ? { signal: AbortSignal.timeout(READ_WITHIN) } : {}),
     ...(method === "GET"
-      ? { signal: AbortSignal.timeout(READ_WITHIN) }
+      ? {}
       : { headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) }),
   });
   const text = await answer.text();
@@ -111,8 +112,9 @@ export const api = {
   browse: (path: string) => ask<Browsed>("GET", `/projects/browse?path=${enc(path)}`),
   share: (id: string, hours: number) => ask<ShareLink>("POST", `/sessions/${enc(id)}/share`, { hours }),
   unshare: (id: string) => ask<unknown>("DELETE", `/sessions/${enc(id)}/share`),
+  /** Only read, and yet posted: the token stands in no address. */
   shared: (token: string, before?: number) =>
-    ask<Shared>("POST", "/shared", { token, ...(before === undefined ? {} : { before }) }),
+    ask<Shared>("POST", "/shared", { token, ...(before === undefined ? {} : { before }) }, true),
   pushKey: () => ask<PushKey>("GET", "/push/key"),
   subscribe: (subscription: PushSubscriptionJSON) =>
     ask<unknown>("POST", "/push/subscription", { endpoint: subscription.endpoint, keys: subscription.keys }),

@@ -210,7 +210,9 @@ export class Connection {
         return what(frame.session_id);
       case "events":
         if (frame.caught_up) what(frame.session_id);
-        else this.tell({ type: "unsettled", generation, what: frame.session_id });
+        // What nobody follows any more was on its way already: nothing will say that it is whole.
+        else if (this.#subscribed.has(frame.session_id))
+          this.tell({ type: "unsettled", generation, what: frame.session_id });
         return;
       case "result":
         this.#unreplied.delete(frame.id);

@@ -5,19 +5,15 @@ export type Phase = "offline" | "connect" | "replay" | "live" | "stale" | "refus
 
 export type Link = {
   phase: Phase;
-  /** When this phase began. */
-  since: number;
   /** Since when there is trouble: not in step with the daemon. */
   troubledSince: number | undefined;
   /** How often connecting has failed in a row. */
   attempt: number;
-  /** When something was last heard. */
-  heardAt: number;
   /** When the machine wants to be woken. */
   wakeAt: number | undefined;
   heartbeat: number;
   hiddenSince: number | undefined;
-  /** What was heard of each subscription since the connection was made. */
+  /** What is still waited for: the list, and each session that is followed. */
   waiting: ReadonlySet<string>;
   /** Each connection has a number; news of an older one is not listened to. */
   generation: number;
@@ -76,10 +72,8 @@ export const PATIENCE = 2_500;
 export function begin(now: number): Link {
   return {
     phase: "offline",
-    since: now,
     troubledSince: now,
     attempt: 0,
-    heardAt: now,
     wakeAt: undefined,
     heartbeat: 15_000,
     hiddenSince: undefined,
@@ -97,7 +91,7 @@ export function step(link: Link, input: Input, now: number, settings: Settings =
     case "start":
       return link.phase === "offline" ? connect(link, now, settings) : [link, []];
     case "opened":
-      return [{ ...link, heardAt: now, wakeAt: now + settings.connectTimeout }, []];
+      return [{ ...link, wakeAt: now + settings.connectTimeout }, []];
     case "hello":
       return onHello(link, input.heartbeatSeconds, input.waitFor, now);
     case "heard":
@@ -109,7 +103,7 @@ export function step(link: Link, input: Input, now: number, settings: Settings =
     case "closed":
       return lost(link, input.cause, now, settings);
     case "refused":
-      return refuse(link, now);
+      return refuse(link);
     case "visible":
       return onVisible({ ...link, hiddenSince: undefined }, link.hiddenSince, now, settings);
     case "hidden":
@@ -132,7 +126,6 @@ function connect(link: Link, now: number, settings: Settings): Step {
   const next: Link = {
     ...link,
     phase: "connect",
-    since: now,
     troubledSince: link.troubledSince ?? now,
     generation,
     waiting: new Set(),
@@ -149,24 +142,19 @@ function again(link: Link, now: number, settings: Settings): Step {
 
 function onHello(link: Link, seconds: number, waitFor: readonly string[], now: number): Step {
   const heartbeat = Math.max(1, seconds) * 1000;
-  const next: Link = { ...link, heartbeat, heardAt: now, attempt: 0, cause: undefined };
+  const next: Link = { ...link, heartbeat, attempt: 0, cause: undefined };
   return [settle({ ...next, waiting: new Set(waitFor), wakeAt: now + 2 * heartbeat }, now), []];
 }
 
 /** Live when nothing is waited for any more, else in replay. */
 function settle(link: Link, now: number): Link {
   const phase = link.waiting.size === 0 ? "live" : "replay";
-  return {
-    ...link,
-    phase,
-    since: link.phase === phase ? link.since : now,
-    troubledSince: phase === "live" ? undefined : (link.troubledSince ?? now),
-  };
+  return { ...link, phase, troubledSince: phase === "live" ? undefined : (link.troubledSince ?? now) };
 }
 
 function onHeard(link: Link, now: number): Step {
   if (link.phase !== "live" && link.phase !== "stale" && link.phase !== "replay") return [link, []];
-  const next = { ...link, heardAt: now, wakeAt: now + 2 * link.heartbeat };
+  const next = { ...link, wakeAt: now + 2 * link.heartbeat };
   return [link.phase === "stale" ? settle(next, now) : next, []];
 }
 
@@ -190,7 +178,6 @@ function lost(link: Link, cause: string, now: number, settings: Settings): Step 
   const next: Link = {
     ...link,
     phase: "offline",
-    since: now,
     troubledSince: link.troubledSince ?? now,
     attempt: link.attempt + 1,
     wakeAt: now + delay,
@@ -209,8 +196,8 @@ function onLostNetwork(link: Link, now: number, settings: Settings): Step {
   return [{ ...asked, troubledSince: link.troubledSince ?? now }, effects];
 }
 
-function refuse(link: Link, now: number): Step {
-  const next: Link = { ...link, phase: "refused", since: now, wakeAt: undefined, cause: "not let in" };
+function refuse(link: Link): Step {
+  const next: Link = { ...link, phase: "refused", wakeAt: undefined, cause: "not let in" };
   return [next, [{ type: "close", generation: link.generation }]];
 }
 
@@ -225,7 +212,7 @@ function onVisible(link: Link, hiddenSince: number | undefined, now: number, set
 /** Asks whether anybody is there, and does not wait long. */
 function probe(link: Link, now: number, settings: Settings): Step {
   if (link.phase !== "live" && link.phase !== "replay") return [link, []];
-  return [{ ...link, wakeAt: now + settings.pingTimeout, phase: "stale", since: now }, [{ type: "ping" }]];
+  return [{ ...link, wakeAt: now + settings.pingTimeout, phase: "stale" }, [{ type: "ping" }]];
 }
 
 function onWake(link: Link, now: number, settings: Settings): Step {

@@ -34,7 +34,6 @@ export function BrowseSheet({ roots, onPick, onClose }: Props) {
     <Sheet
       title="Choose a folder"
       onClose={onClose}
-      tall
       footer={
         path !== undefined && (
           <button

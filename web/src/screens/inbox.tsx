@@ -22,6 +22,7 @@ import { Trouble } from "./shell";
 export function Inbox({ current }: { current: string | undefined }) {
   const sessions = useStore(state, (now) => now.sessions);
   const groups = useMemo(() => group(Object.values(sessions)), [sessions]);
+  const older = useOlder(Object.keys(sessions).length);
   const [words, setWords] = useState("");
   const asked = words.trim();
   return (
@@ -48,7 +49,7 @@ export function Inbox({ current }: { current: string | undefined }) {
         ) : (
           <>
             <Away />
-            <Groups groups={groups} current={current} />
+            <Groups groups={groups} current={current} older={older} />
           </>
         )}
       </Pull>
@@ -73,10 +74,10 @@ function TeamLink() {
   );
 }
 
-function Groups({ groups, current }: { groups: ReturnType<typeof group>; current: string | undefined }) {
-  const all = groups.needs.length + groups.working.length + groups.recent.length;
-  const older = useOlder(all);
-  if (all === 0) return <Empty />;
+type Grouped = { groups: ReturnType<typeof group>; current: string | undefined; older: Older };
+
+function Groups({ groups, current, older }: Grouped) {
+  if (groups.needs.length + groups.working.length + groups.recent.length === 0) return <Empty />;
   return (
     <>
       <Group title="Needs you" sessions={groups.needs} current={current} />
@@ -86,14 +87,19 @@ function Groups({ groups, current }: { groups: ReturnType<typeof group>; current
   );
 }
 
+type Older = (() => Promise<void>) | undefined;
+
 /** Asks for those that the daemon has not listed; undefined where it has listed all. */
-function useOlder(known: number): (() => Promise<void>) | undefined {
+function useOlder(known: number): Older {
   const [ended, setEnded] = useState(false);
+  // Not how many are known: one of those that were not listed may be, because somebody has opened it.
+  const [listed, setListed] = useState(LISTED);
   if (known < LISTED || ended) return undefined;
   return async () => {
     try {
-      const { sessions } = await api.sessions(known);
+      const { sessions } = await api.sessions(listed);
       dispatch({ type: "older_sessions", sessions });
+      setListed(listed + sessions.length);
       setEnded(sessions.length < LISTED);
     } catch (error) {
       say(problemOf(error).message);
@@ -172,7 +178,7 @@ type GroupProps = {
   title: string;
   sessions: readonly Summary[];
   current: string | undefined;
-  older?: (() => Promise<void>) | undefined;
+  older?: Older;
 };
 
 function Group({ title, sessions, current, older }: GroupProps) {

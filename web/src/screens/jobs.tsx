@@ -70,7 +70,7 @@ function JobRow({ job, team, onOpen }: { job: Job; team: Team; onOpen: () => voi
 function JobSheet({ job, team, onClose }: { job: Job; team: Team; onClose: () => void }) {
   const { tone, word } = stageOf(job);
   return (
-    <Sheet title={`Job of ${job.name}`} onClose={onClose} tall>
+    <Sheet title={`Job of ${job.name}`} onClose={onClose}>
       <p class="job-head">
         <ToneChip tone={tone} word={word} />
         <span class="hint">

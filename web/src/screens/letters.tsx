@@ -73,7 +73,7 @@ function LetterRow({ letter, team, onOpen }: { letter: Letter; team: Team; onOpe
 function LetterSheet({ letter, team, onClose }: { letter: Letter; team: Team; onClose: () => void }) {
   const { head, text } = headOf(letter);
   return (
-    <Sheet title={head ?? `From ${nameOf(letter.from, team.members)}`} onClose={onClose} tall>
+    <Sheet title={head ?? `From ${nameOf(letter.from, team.members)}`} onClose={onClose}>
       <p class="hint">{moment(letter.created_at)}</p>
       <Markdown text={text} />
     </Sheet>

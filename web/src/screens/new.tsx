@@ -8,7 +8,7 @@ import { state } from "../app";
 import { useModels } from "../offers";
 import { go, hrefOf } from "../route";
 import { MODE_ICONS } from "../session/chips";
-import { read, write } from "../settings";
+import { NEW, read, write } from "../settings";
 import { base, MODES, modeOf, span, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
@@ -25,7 +25,7 @@ const DRIVERS: Readonly<Record<Driver, string>> = {
   headless: "One process for each prompt; it can ask nobody",
 };
 
-const remembered = (cwd: string): Choice => ({ ...FIRST, ...read<Partial<Choice>>(`pollux.new.${cwd}`, {}) });
+const remembered = (cwd: string): Choice => ({ ...FIRST, ...read<Partial<Choice>>(NEW + cwd, {}) });
 
 export function NewSession({ resume }: { resume: string | undefined }) {
   const sessions = useStore(state, (now) => now.sessions);
@@ -51,7 +51,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
   const begin = async () => {
     setSince(Date.now());
     setProblem(undefined);
-    write(`pollux.new.${cwd}`, { ...choice, mode: choice.mode === "yolo" ? "default" : choice.mode });
+    write(NEW + cwd, { ...choice, mode: choice.mode === "yolo" ? "default" : choice.mode });
     try {
       const session = await api.begin({
         client_id: clientId,

@@ -124,7 +124,6 @@ function QuestionSheet({
     <Sheet
       title={questionOf(question.kind).title}
       onClose={onClose}
-      tall
       lead={<Badge size={28} />}
       footer={<Answers key={asked.key} asked={asked} />}
     >
@@ -213,10 +212,11 @@ function Shown({ open, cwd }: { open: OpenQuestion; cwd: string | undefined }) {
   );
 }
 
-function useSent(sessionId: string, questionId: string): Sent | undefined {
+/** What was answered here to this very question: an agent that was started anew counts its questions from one again. */
+function useSent(sessionId: string, { question, shown }: OpenQuestion): Sent | undefined {
   return useStore(state, (now) =>
     Object.values(now.sent).findLast(
-      (sent) => sent.sessionId === sessionId && sent.questionId === questionId,
+      (sent) => sent.sessionId === sessionId && sent.questionId === question.id && sent.shown === shown,
     ),
   );
 }
@@ -224,7 +224,7 @@ function useSent(sessionId: string, questionId: string): Sent | undefined {
 function Answers({ asked }: { asked: Asked }) {
   const { session, open } = asked;
   const { question, shown } = open;
-  const sent = useSent(session.id, question.id);
+  const sent = useSent(session.id, open);
   const may = useStore(state, (now) => now.hello?.scopes.includes("approve") ?? false);
   const ready = useGuard();
   // What is written to an answer that wants words, or may have some.
@@ -234,7 +234,7 @@ function Answers({ asked }: { asked: Asked }) {
     send(
       session.id,
       { type: "answer", question_id: question.id, choice: choice.id, shown, ...said },
-      { questionId: question.id },
+      { questionId: question.id, shown },
     );
     navigator.vibrate?.(10);
   };

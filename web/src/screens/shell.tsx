@@ -22,7 +22,14 @@ import { TeamScreen } from "./team";
 export function Shell() {
   const where = useStore(route, (now) => now);
   const refused = useStore(connection.link, (link) => link.phase === "refused");
-  if (where.at === "shared") return <SharedScreen key={where.token} token={where.token} />;
+  if (where.at === "shared") {
+    return (
+      <>
+        <SharedScreen key={where.token} token={where.token} />
+        <Toast />
+      </>
+    );
+  }
   if (refused || where.at === "pair") return <PairScreen code={where.at === "pair" ? where.code : ""} />;
   const home = where.at === "inbox";
   return (

@@ -106,25 +106,38 @@ export function exitCode(tool: Tool): number {
 
 /** What a call gave back, without the signs by which terminals are steered. */
 export function outputOf(tool: Tool): string {
-  const meant = tool.meaning?.kind === "command" ? tool.meaning.output : undefined;
-  return meant?.replace(STEERING, "") ?? printed(tool, tool.output ?? "");
+  return printed(tool, meantOutput(tool) ?? tool.output ?? "");
 }
 
 /** A text of this call's output, or the end of one, as a person wants to read it. */
 export function printed(tool: Tool, text: string): string {
-  return unwrapped(tool, text).replace(STEERING, "");
+  const own = meantOutput(tool) === undefined ? unwrapped(tool, text) : text;
+  return own.replace(STEERING, "");
+}
+
+/** What a command printed, where its meaning has it: the daemon has unwrapped it, and what is left is the command's own. */
+function meantOutput({ meaning }: Tool): string | undefined {
+  return meaning?.kind === "command" ? meaning.output : undefined;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const STEERING = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f]/g;
 
+/** What the CLI writes after a command's output: each on a line of its own, once, the last one first. */
+const AFTER = [/^Process Group PGID: /, /^Background PIDs: /, /^Signal: /, /^Exit Code: /];
+/** Only where it puts the command in front: elsewhere such a line is nearly always the command's own. */
+const NO_ERROR = /^Error: \(none\)$/;
+
 /** The CLI wraps what a tool gave back for the model, and once more what a command printed; a person wants what is in it. */
 function unwrapped(tool: Tool, text: string): string {
   const inner = text.replace(/^<untrusted_context>\n/, "").replace(/\n<\/untrusted_context>\s*$/, "");
   if (classOf(tool.name) !== "command") return inner;
-  return inner
-    .replace(/^(?:Command: .*\nDirectory: .*\n)?Output: /, "")
-    .replace(/\n(?:Process Group PGID|Exit Code|Signal|Background PIDs|Error): [^\n]*(?=\n|$)/g, "");
+  const [head = "", command] = /^(Command: .*\nDirectory: .*\n)?Output: /.exec(inner) ?? [];
+  const lines = inner.slice(head.length).split("\n");
+  for (const label of command === undefined ? AFTER : [...AFTER, NO_ERROR]) {
+    if (lines.length > 1 && label.test(lines.at(-1) ?? "")) lines.pop();
+  }
+  return lines.join("\n");
 }
 
 /** What a question or a call shows first: the diff of an edit, where there is one or where it can be made. */

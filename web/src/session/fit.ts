@@ -1,4 +1,5 @@
-// The window at the desk in the size of this screen: asked for with a button, and given back with it, or by leaving.
+// The window at the desk in the size of this screen: asked for with a button, and given back with it, or by leaving:
+// another screen of the app, or the page itself.
 
 import { useEffect, useRef } from "preact/hooks";
 import { send } from "../app";
@@ -15,13 +16,17 @@ export function useFit(
   fitted: boolean,
 ): () => void {
   const asked = useRef(false);
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    const leave = () => {
       if (asked.current) send(sessionId, { type: "give_back" });
       asked.current = false;
-    },
-    [sessionId],
-  );
+    };
+    window.addEventListener("pagehide", leave);
+    return () => {
+      window.removeEventListener("pagehide", leave);
+      leave();
+    };
+  }, [sessionId]);
   return () => {
     if (!frame.current) return;
     asked.current = !fitted;

@@ -58,7 +58,7 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
   const command = tool.meaning?.kind === "command" ? tool.meaning.command : record(tool.input).command;
   const code = exitCode(tool);
   return (
-    <Sheet title={verbOf(tool.name, tool.status, tool.denied)} onClose={onClose} tall>
+    <Sheet title={verbOf(tool.name, tool.status, tool.denied)} onClose={onClose}>
       {typeof command !== "string" && (
         <p class="object-line mono" dir="auto">
           {within(objectOf(tool.input, tool.meaning), session.cwd)}
@@ -76,7 +76,7 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
       </p>
       {source && <DiffOf source={source} />}
       {typeof command === "string" ? (
-        <Code text={command} lang="bash" />
+        <Code text={bare(command)} lang="bash" />
       ) : (
         !source && <Input input={tool.input} />
       )}
@@ -86,7 +86,7 @@ export function ToolSheet({ tool, session, onClose }: { tool: Tool; session: Sum
 }
 
 function Input({ input }: { input: unknown }) {
-  const text = JSON.stringify(input, null, 2) ?? "";
+  const text = bare(JSON.stringify(input, null, 2) ?? "");
   return text === "{}" || text === "" ? null : <Code text={text} lang="json" />;
 }
 
@@ -95,11 +95,8 @@ function Output({ tool, sessionId }: { tool: Tool; sessionId: string }) {
   const end = useTail(sessionId, "", tool.cut, TAIL_BYTES);
   const whole = useWhole(sessionId, "", tool.cut, false);
   const cut = tool.cut !== undefined && whole.text === "";
-  const text = cut
-    ? printed(tool, end || (tool.output ?? ""))
-    : whole.text
-      ? printed(tool, whole.text)
-      : outputOf(tool);
+  const fetched = whole.text || end;
+  const text = fetched === "" ? outputOf(tool) : printed(tool, fetched);
   if (text.trim() === "") return null;
   const lines = text.replace(/^\n+/, "").trimEnd().split("\n");
   const hidden = open ? 0 : Math.max(0, lines.length - TAIL);

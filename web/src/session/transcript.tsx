@@ -2,10 +2,10 @@
 
 import { ArrowDown } from "lucide";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Message, Summary } from "../api/types";
+import type { Summary } from "../api/types";
 import { connection, older } from "../app";
 import type { Opened } from "../state/model";
-import { type Row, rowsOf, type Tool } from "../state/rows";
+import { type Row, rowAt, rowsOf, type Tool } from "../state/rows";
 import { useStore } from "../store";
 import { Icon } from "../ui/icon";
 import { List, type ListHandle } from "../ui/list";
@@ -100,9 +100,7 @@ function useFound({ id, opened, rows, place, list, leave }: Looking): string | u
       void older(id, LEAP);
       return;
     }
-    const message =
-      opened.messages.find(({ seq }) => seq >= place)?.message ?? opened.messages.at(-1)?.message;
-    const index = message ? rows.findIndex((row) => belongs(row, message)) : -1;
+    const index = rowAt(rows, opened.messages, place);
     if (index < 0) return;
     done.current = place;
     leave();
@@ -111,14 +109,6 @@ function useFound({ id, opened, rows, place, list, leave }: Looking): string | u
     requestAnimationFrame(() => list.current?.scrollToIndex(index + 1, { align: "start" }));
   }, [id, opened, rows, place]);
   return found;
-}
-
-function belongs(row: Row, { id, content }: Message): boolean {
-  const call = row.kind === "tool" ? row.tool.id : row.kind === "explored" ? row.tools[0]?.id : undefined;
-  if (call === undefined) return row.key === id || row.key.startsWith(`${id}.`);
-  return (
-    typeof content !== "string" && content.some((block) => block.type === "tool_use" && block.id === call)
-  );
 }
 
 /** How many rows came since the reader left the end. */

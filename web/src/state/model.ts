@@ -60,9 +60,7 @@ export type Opened = {
   notes: readonly Note[];
   /** When the turn that runs began, by the daemon's clock. */
   turnSince: number | undefined;
-  /** False while more is on its way at once. */
-  caughtUp: boolean;
-  /** An event was missing: what is here cannot be trusted and is asked for anew. */
+  /** An event was missing, or more was taken back than is here: what is here cannot be trusted and is asked for anew. */
   torn: boolean;
   /** True where this came from the phone's own store, and the daemon has not confirmed it yet. */
   stored: boolean;
@@ -74,6 +72,8 @@ export type Sent = {
   at: number;
   text?: string;
   questionId?: string;
+  /** The hash of the question as it was shown. */
+  shown?: string;
   reply?: Reply;
   problem?: Problem;
 };
@@ -129,7 +129,6 @@ export const EMPTY_SESSION: Opened = {
   tools: {},
   notes: [],
   turnSince: undefined,
-  caughtUp: true,
   torn: false,
   stored: false,
 };

@@ -115,7 +115,7 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
     case "resumed":
       return change(followed(state, frame.session_id), frame.session_id, (opened) =>
         frame.after === opened.seq && frame.epoch === opened.epoch
-          ? { ...opened, stored: false, torn: false, caughtUp: true }
+          ? { ...opened, stored: false, torn: false }
           : { ...opened, torn: true },
       );
     case "snapshot": {
@@ -124,7 +124,7 @@ function onFrame(state: State, frame: ServerFrame, at: number): State {
       return newer(now, frame.session);
     }
     case "events":
-      return change(state, frame.session_id, (opened) => onEvents(opened, frame.events, frame.caught_up));
+      return change(state, frame.session_id, (opened) => onEvents(opened, frame.events));
     case "result": {
       const sent = state.sent[frame.id];
       return sent
@@ -205,7 +205,7 @@ function stopped(id: string, tools: Readonly<Record<string, ToolFacts>>, at: num
   return { key: `c${id}`, after, at, kind: "call", call: { type: "tool", id, name, input, status } };
 }
 
-function onEvents(opened: Opened, events: readonly Numbered[], caughtUp: boolean): Opened {
+function onEvents(opened: Opened, events: readonly Numbered[]): Opened {
   if (opened.torn) return opened;
   let next = opened;
   for (const numbered of events) {
@@ -213,25 +213,38 @@ function onEvents(opened: Opened, events: readonly Numbered[], caughtUp: boolean
     if (numbered.seq > next.seq + 1) return { ...next, torn: true };
     next = { ...fold(next, numbered), seq: numbered.seq, epoch: numbered.epoch };
   }
-  return { ...next, caughtUp, stored: false };
+  return { ...next, stored: false };
 }
 
 function fold(opened: Opened, numbered: Numbered): Opened {
   const event = numbered.event;
   const at = Date.parse(event.at ?? numbered.recorded_at);
   const messages = foldMessages(opened.messages, event, numbered);
-  const note = noteOf(numbered, at, messages.at(-1)?.position ?? 0);
+  const last = messages.at(-1)?.position ?? 0;
+  const note = noteOf(numbered, at, last);
+  const notes = event.type === "history_rewritten" ? notLater(opened.notes, last) : opened.notes;
   return {
     ...opened,
     messages,
     live: foldLive(opened.live, event, numbered.cut !== undefined),
-    tools: foldTools(opened.tools, numbered, at, messages.at(-1)?.position ?? 0),
-    notes: withNotes(opened.notes, [
-      ...(event.type === "turn_started" ? unrecorded(opened, at) : []),
+    tools: foldTools(opened.tools, numbered, at, last),
+    notes: withNotes(notes, [
+      ...(event.type === "turn_started" ? notLater(unrecorded(opened, at), last) : []),
       ...(note ? [note] : []),
     ]),
     turnSince: turnSince(opened.turnSince, event, at),
+    torn: opened.torn || (event.type === "history_rewritten" && wentPast(opened, messages)),
   };
+}
+
+/** Nothing is left of the window, and there is more above it: where the next message stands, nobody here knows. */
+function wentPast({ before }: Opened, left: readonly Recorded[]): boolean {
+  return left.length === 0 && before !== undefined;
+}
+
+/** What stood after messages that are gone stands after the last one that is left. */
+function notLater(notes: readonly Note[], last: number): readonly Note[] {
+  return notes.map((note) => (note.after > last ? { ...note, after: last } : note));
 }
 
 /** Calls of the turn before that became part of no message: they stay where they were made. */

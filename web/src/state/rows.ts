@@ -85,11 +85,16 @@ function finished(
   const rows: Row[] = [];
   // The agent may write a call down with a later message once more: it stands where it was made.
   const drawn = new Set<string>();
+  // A note's call stands where a message has it, or what is on its way, or an earlier note: after a reload several tell of one.
+  const known = (id: string) => [calls, told, running, drawn].some((ids) => ids.has(id));
   let next = 0;
   const notesUpTo = (position: number) => {
     for (let note = notes[next]; note && note.after < position; note = notes[++next]) {
       if (note.kind !== "call") rows.push({ key: note.key, kind: "note", note });
-      else if (!calls.has(note.call.id) && !told.has(note.call.id)) rows.push(liveRow(note.call, 0, tools));
+      else if (!known(note.call.id)) {
+        drawn.add(note.call.id);
+        rows.push(liveRow(note.call, 0, tools));
+      }
     }
   };
   for (const entry of messages) {
@@ -325,4 +330,20 @@ function foldReads(rows: readonly Row[]): readonly Row[] {
 function folds(tool: Tool): boolean {
   const klass = classOf(tool.name);
   return (klass === "read" || klass === "search") && tool.status !== "error";
+}
+
+/** The row of the first message at or after an event that has one, for a message may draw none; else the last row. */
+export function rowAt(rows: readonly Row[], messages: readonly Recorded[], place: number): number {
+  for (const { seq, message } of messages) {
+    const index = seq < place ? -1 : rows.findIndex((row) => belongs(row, message));
+    if (index >= 0) return index;
+  }
+  return rows.length - 1;
+}
+
+function belongs(row: Row, message: Message): boolean {
+  const tools = row.kind === "tool" ? [row.tool] : row.kind === "explored" ? row.tools : undefined;
+  if (!tools) return row.key === message.id || row.key.startsWith(`${message.id}.`);
+  const ids = [...idsOf(message, "tool_use"), ...idsOf(message, "tool_result")];
+  return tools.some(({ id }) => ids.includes(id));
 }

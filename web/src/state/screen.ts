@@ -132,7 +132,8 @@ export function presses(typed: string): readonly Press[] {
 }
 
 function pressOf(piece: string): Press | undefined {
-  const key = KEYS[/^.O[A-DHF]$/.test(piece) ? ESC + piece.charAt(2) : piece];
+  const name = /^.O[A-DHF]$/.test(piece) ? ESC + piece.charAt(2) : piece;
+  const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
   if (key) return { keys: [key] };
   const code = piece.charCodeAt(0);
   if (piece.length === 1 && code >= 1 && code <= 26) return { keys: [`C-${String.fromCharCode(code + 96)}`] };

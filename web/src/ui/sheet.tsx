@@ -3,7 +3,7 @@
 
 import { X } from "lucide";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./icon";
 
 type Props = {
@@ -12,20 +12,20 @@ type Props = {
   children: ComponentChildren;
   footer?: ComponentChildren;
   lead?: ComponentChildren;
-  tall?: boolean;
 };
 
-export function Sheet({ title, onClose, children, footer, lead, tall = false }: Props) {
+export function Sheet({ title, onClose, children, footer, lead }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const body = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Not after the next drawing: until then the focus would be nowhere, and a key that is pressed would be lost.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     const opener = document.activeElement;
     if (dialog && !dialog.open) dialog.showModal();
     body.current?.focus();
     return () => {
       dialog?.close();
-      // By itself the browser gives the focus back to a dialog's opener only where the dialog is still on the page.
+      // By itself a browser may give the focus back only where it was in the dialog.
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
     };
   }, []);
@@ -33,7 +33,7 @@ export function Sheet({ title, onClose, children, footer, lead, tall = false }: 
     // biome-ignore lint/a11y/useKeyWithClickEvents: the key that closes a dialog is the browser's own, Escape
     <dialog
       ref={ref}
-      class={tall ? "sheet tall" : "sheet"}
+      class="sheet"
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault();
