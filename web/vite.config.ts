@@ -51,7 +51,8 @@ export default defineConfig({
     },
   },
   server: {
-    // `npm run dev` beside a running daemon: POLLUX=http://127.0.0.1:PORT npm run dev
+    // POLLUX=http://127.0.0.1:PORT npm run dev
+    // beside a daemon that lets this page in: pollux serve --behind-proxy http://localhost:5173
     proxy: process.env.POLLUX ? { "/api": { target: process.env.POLLUX, ws: true } } : {},
   },
 });

@@ -92,7 +92,7 @@ enum What {
 
 pub(super) fn run(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
     if let Some(kind) = serve.print_unit {
-        report::text(&unit::unit(kind == Unit::Systemd)?)?;
+        report::text(&unit::unit(kind == Unit::Systemd, config.search.home.as_deref())?)?;
         return Ok(ExitCode::SUCCESS);
     }
     match serve.what {
