@@ -1,8 +1,9 @@
 //! Builds the web app into the program, so that `cargo build` on a clean clone needs nothing done by hand, and links the
 //! program for a quick start.
 //!
-//! The app is built only when a file of the app has changed, writes only into the target directory, and needs the network only
-//! when the list of packages has changed. Without Node the program is built all the same, with a plain page instead.
+//! The app is built only when a file of the app has changed, or this one. It writes only into the target directory, and needs
+//! the network only when the list of packages has changed. Without Node the program is built all the same, with a plain page
+//! instead.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads its environment and starts npm"
@@ -138,6 +139,13 @@ impl Place {
 }
 
 fn build(place: &Place) -> Result<(), String> {
+    let made_of = mark(place).map_err(|error| format!("its sources could not be read: {error}"))?;
+    let last = place.out.with_extension("mark");
+    // This script runs for other reasons too, such as another commit.
+    if fs::read_to_string(&last).is_ok_and(|last| last == made_of) {
+        return Ok(());
+    }
+    let _absent = fs::remove_file(&last);
     // An app of yesterday is worse than none.
     let _absent = fs::remove_dir_all(&place.out);
     fs::create_dir_all(&place.out).map_err(|error| error.to_string())?;
@@ -148,7 +156,29 @@ fn build(place: &Place) -> Result<(), String> {
         .map_err(|error| format!("its sources could not be copied: {error}"))
         .and_then(|()| vite(&packages, &sources, &place.out));
     let _removed = fs::remove_dir_all(&sources);
-    built
+    built?;
+    fs::write(&last, made_of).map_err(|error| error.to_string())
+}
+
+/// All that the app is made of, as one word.
+fn mark(place: &Place) -> io::Result<String> {
+    let mut hasher = DefaultHasher::new();
+    include_str!("build.rs").hash(&mut hasher);
+    SOURCES.iter().try_for_each(|source| add(&place.web.join(source), &mut hasher))?;
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+fn add(path: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
+    path.hash(hasher);
+    if !path.is_dir() {
+        fs::read(path)?.hash(hasher);
+        return Ok(());
+    }
+    let within: io::Result<Vec<PathBuf>> =
+        fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut within = within?;
+    within.sort();
+    within.iter().try_for_each(|path| add(path, hasher))
 }
 
 /// The packages that the lock file names, once for each lock file.

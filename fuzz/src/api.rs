@@ -1,5 +1,5 @@
-//! `pollux::api`, as far as frames need it: the program's own files. As a dependency the whole program would be built with the
-//! sanitizers, web server, database and all, and that takes longer than the fuzzing.
+//! `pollux::api`, as far as frames need it: the program's own files. As a dependency the whole program would be built for the
+//! fuzzer, web server, database and all, and that takes longer than the fuzzing.
 
 #[path = "../../crates/pollux/src/api/bring.rs"]
 mod bring;

@@ -9,6 +9,7 @@ mod dropin;
 mod headless;
 mod hook;
 mod rehearsal;
+mod spread;
 mod table;
 mod teams;
 mod terminal;

@@ -1,6 +1,6 @@
 //! All that is checked without running the code.
 
-use crate::shell::{self, present, run_with, run_words, say, target, words_and};
+use crate::shell::{self, run_with, say};
 use crate::web;
 use anyhow::Context;
 
@@ -70,17 +70,6 @@ fn walls() -> anyhow::Result<()> {
 
 /// Licences, bans and sources need no network beyond the registry; advisories do, and are left out.
 fn licences() -> anyhow::Result<()> {
-    let tools = target().join("tools");
-    let own = tools.join("bin/cargo-deny");
-    let deny = if present("cargo-deny") {
-        "cargo-deny".to_owned()
-    } else {
-        if !own.exists() {
-            say("installing cargo-deny into target/tools (once, some minutes)");
-            let line = "cargo install cargo-deny --locked --debug --root";
-            run_words(&words_and(line, &[tools.display()]), &[])?;
-        }
-        own.display().to_string()
-    };
-    run_words(&words_and("", &[deny.as_str(), "check", "licenses", "bans", "sources"]), &[])
+    let path = shell::path_with_tool("cargo-deny")?;
+    run_with("cargo-deny check licenses bans sources", &[("PATH", &path)])
 }

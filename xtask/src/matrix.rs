@@ -12,11 +12,12 @@ const BOUNDARIES: [&str; 6] = ["run", "acp", "live", "terminal", "window", "rehe
 pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
     let ours = versions.is_empty();
     let versions = if ours { Cli::versions() } else { versions.to_vec() };
+    let path = shell::path_with_tool("cargo-nextest")?;
     let mut rows = Vec::new();
     for version in &versions {
         Cli::install(version)?;
-        let env =
-            [("POLLUX_GEMINI_ONLY", version.as_str()), ("NO_COLOR", "1"), ("INSTA_UPDATE", "no")];
+        let only = ("POLLUX_GEMINI_ONLY", version.as_str());
+        let env = [only, ("NO_COLOR", "1"), ("INSTA_UPDATE", "no"), ("PATH", &path)];
         // Of the whole workspace, as all tests are built: for one package alone, cargo would build everything once more.
         let line = "cargo nextest run --locked --workspace -E package(pollux-e2e) --no-fail-fast --color never --ignore-default-filter";
         let printed = shell::capture_with(line, &env)?;
@@ -28,7 +29,8 @@ pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
     if ours {
         // Teams and the demo choose their versions themselves, and some of their tests are in no other run.
         let rest = ["-E", "not default()", "--ignore-default-filter"];
-        shell::run_words(&shell::words_and("cargo nextest run --locked --workspace", &rest), &[])?;
+        let line = shell::words_and("cargo nextest run --locked --workspace", &rest);
+        shell::run_words(&line, &[("PATH", &path)])?;
     }
     if write {
         fs::write(shell::root().join("docs/compatibility.md"), page(&rows)?)?;
@@ -99,7 +101,7 @@ fn page(rows: &[(String, BTreeMap<&'static str, Cell>)]) -> anyhow::Result<Strin
     let day = shell::capture_with("date -u +%Y-%m-%d", &[])?;
     let mut out = format!(
         "# Versions of Gemini CLI\n\n<!-- Made by `cargo xtask matrix --write`. Do not edit. -->\n\nThe suite with the real CLI against the scripted model, \
-        each version by each boundary, on {}: how many tests passed. Every change is tested with these versions; `cargo xtask matrix VERSION …` tries others. \
+        each version by each boundary, on {}: how many tests passed. Every change is tested with these versions, each scenario with one of them in turns; `cargo xtask matrix` runs all of it on all of them, `cargo xtask matrix VERSION …` on others. \
         Session files are read of all versions since 0.16.\n\n| version |",
         day.trim()
     );

@@ -54,7 +54,7 @@ fn with_papers(program: &Path, place: &Path) -> anyhow::Result<()> {
     let man = [program.clone(), "man".to_owned(), "--to".to_owned(), path(&place.join("man"))];
     shell::run_words(&man, &[])?;
     for name in SHELLS {
-        let script = shell::capture_words(std::slice::from_ref(&program), &[("COMPLETE", name)])?;
+        let script = shell::told_words(std::slice::from_ref(&program), &[("COMPLETE", name)])?;
         fs::write(place.join(format!("completions/pollux.{name}")), script)?;
     }
     Ok(())

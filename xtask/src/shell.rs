@@ -29,6 +29,18 @@ pub(crate) fn path_with(first: PathBuf) -> anyhow::Result<String> {
     Ok(all.display().to_string())
 }
 
+/// Where programs are looked for, with a tool of cargo's that is installed into `target/tools` where the machine has none.
+pub(crate) fn path_with_tool(name: &str) -> anyhow::Result<String> {
+    let tools = target().join("tools");
+    if !present(name) && !tools.join("bin").join(name).exists() {
+        say(&format!("installing {name} into target/tools (once, some minutes)"));
+        let line = format!("cargo install {name} --locked --debug --root");
+        run_words(&words_and(&line, &[tools.display()]), &[])
+            .with_context(|| format!("{name} is needed for this, and could not be installed"))?;
+    }
+    path_with(tools.join("bin"))
+}
+
 /// True where a program named `name` answers to `--version`.
 pub(crate) fn present(name: &str) -> bool {
     answers(name, "--version")
@@ -111,11 +123,16 @@ pub(crate) fn capture_words(words: &[String], env: &[(&str, &str)]) -> anyhow::R
     Ok(format!("{out}{err}"))
 }
 
-/// Runs a command line in the root of the repository and gives what it printed; fails if it fails.
+/// Runs a command line in the root of the repository and gives what it printed on stdout; fails if it fails.
 pub(crate) fn told(line: &str) -> anyhow::Result<String> {
-    let ran = output(&words(line), &[])?;
+    told_words(&words(line), &[])
+}
+
+/// Like [`told`], where a word may have a blank in it, with more environment.
+pub(crate) fn told_words(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<String> {
+    let ran = output(words, env)?;
     let err = String::from_utf8_lossy(&ran.stderr);
-    ensure!(ran.status.success(), "`{line}` failed: {}\n{err}", ran.status);
+    ensure!(ran.status.success(), "`{}` failed: {}\n{err}", words.join(" "), ran.status);
     Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 

@@ -4,6 +4,7 @@
 //! twice.
 
 use crate::shell;
+use pollux_e2e::Cli;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum What {
@@ -22,18 +23,22 @@ pub(crate) fn editor(cycles: usize) -> anyhow::Result<()> {
 /// A storm of letters in which agents and the daemon are killed again and again.
 pub(crate) fn teams(letters: usize) -> anyhow::Result<()> {
     let line = "cargo nextest run --workspace --profile soak --retries 0 in_a_storm --no-capture";
-    shell::run_with(line, &[("POLLUX_STORM", letters.to_string().as_str())])
+    let path = shell::path_with_tool("cargo-nextest")?;
+    shell::run_with(line, &[("POLLUX_STORM", letters.to_string().as_str()), ("PATH", &path)])
 }
 
 /// Headless, over ACP and beside a terminal at the same time: a third of the kills each.
 pub(crate) fn daemon(kills: usize) -> anyhow::Result<()> {
     let line = "cargo nextest run --workspace --profile soak --retries 0 --no-fail-fast";
     let line = format!("{line} killed_at_random_moments");
-    shell::run_with(&line, &[("POLLUX_DAEMON_KILLS", kills.div_ceil(3).to_string().as_str())])
+    let (path, kills) = (shell::path_with_tool("cargo-nextest")?, kills.div_ceil(3).to_string());
+    shell::run_with(&line, &[("POLLUX_DAEMON_KILLS", kills.as_str()), ("PATH", &path)])
 }
 
+/// In every version: what is asked for by name is not shortened.
 pub(crate) fn run(cycles: usize) -> anyhow::Result<()> {
     let test = "a_session_survives_being_gone_on_with_while_others_are_started";
     let line = format!("cargo test --quiet --workspace --test it {test} -- --nocapture");
-    shell::run_with(&line, &[("POLLUX_CYCLES", cycles.to_string().as_str())])
+    let (cycles, versions) = (cycles.to_string(), Cli::versions().join(","));
+    shell::run_with(&line, &[("POLLUX_CYCLES", &cycles), ("POLLUX_GEMINI_ONLY", &versions)])
 }

@@ -28,7 +28,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// The whole of a file, however long: for those in which nothing may be missing.
+pub(crate) fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What [`read`] gives, as text.
 pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -36,7 +43,7 @@ pub fn text(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, text};
+    use super::{read, text, whole};
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     #[test]
@@ -44,7 +51,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("settings.json");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
-        assert_eq!(read(&pipe).unwrap_err().to_string(), "it is not a file");
+        for read in [read, whole] {
+            assert_eq!(read(&pipe).unwrap_err().to_string(), "it is not a file");
+        }
         assert!(read(directory.path()).is_err());
         assert!(read("/dev/zero".as_ref()).is_err());
         let file = directory.path().join("file");

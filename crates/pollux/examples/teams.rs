@@ -247,7 +247,7 @@ async fn crowd(workers: usize) -> (usize, f64) {
         prompt-regex = 'say number (?<number>[0-9]+)\\.'
         reply = 'It is number {{number}}.'
     ";
-    let cli = pollux_e2e::Cli::install("0.61.0").unwrap();
+    let cli = pollux_e2e::Cli::install(pollux_e2e::PINNED[2]).unwrap();
     let stage = Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap();
     let house = House::open(gemini(&stage), &stage.home().path().join(".gemini")).await;
     let since = Instant::now();

@@ -37,7 +37,8 @@ const VERSION: &str = env!("POLLUX_VERSION");
     pollux handoff reviewer \"the last commit\"    one agent works for another\n\n\
     Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
     GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.\n\
-    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh, fish, elvish, powershell.")]
+    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh;\n\
+    for fish `COMPLETE=fish pollux | source`. There are elvish and powershell too.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

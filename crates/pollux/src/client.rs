@@ -8,9 +8,10 @@ pub use wait::{Until, Waited, comes, follow, follow_text, turn_ends, wait};
 
 use crate::api::{Accepted, Begin, CommandBody, Problem, Sessions, Summary};
 use crate::config::Config;
-use crate::daemon::instance::Place;
+use crate::daemon::instance::{Place, RUNS_ALREADY};
 use crate::trouble::Trouble;
 use anyhow::Context;
+use pollux_agent::gemini::hooks::KEY;
 use pollux_agent::model::SessionStatus;
 use pollux_agent::process::MARK;
 use pollux_agent::session::{Command, Reply};
@@ -63,7 +64,9 @@ impl Client {
         }
         // No certificate is ever looked at on this way, but the builder wants somebody who could.
         let _installed = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().unix_socket(socket).no_proxy().build()?;
+        let http = reqwest::Client::builder().unix_socket(socket).no_proxy();
+        // Nor are there any: a machine without certificates has daemons too.
+        let http = http.tls_certs_only([]).build()?;
         let client = Self { http, place };
         match client.http.get(url("/api/v1/health")).timeout(ANSWER).send().await {
             Ok(_) => Ok(Some(client)),
@@ -84,7 +87,7 @@ impl Client {
     pub async fn start(config: &Config, arguments: &[OsString]) -> anyhow::Result<Self> {
         let place = Place::new(&config.data);
         let journal = place.journal();
-        let written = std::fs::metadata(&journal).map_or(0, |journal| journal.len());
+        let mut written = length(&journal);
         let mut child = spawn(config, arguments)?;
         let mut is_held = false;
         let begun = Instant::now();
@@ -94,10 +97,15 @@ impl Client {
             }
             let ended = child.try_wait()?.is_some_and(|status| !status.success());
             let is_free = ended && place.is_free();
+            // The one that was there may have ended since ours has found it.
+            is_held |= is_free && error_in(&journal, written).as_deref() == Some(RUNS_ALREADY);
             match (is_free, is_held) {
                 (true, false) => break,
                 // The one that was there was about to end.
-                (true, true) => child = spawn(config, arguments)?,
+                (true, true) => {
+                    written = length(&journal);
+                    child = spawn(config, arguments)?;
+                }
                 // Another one may have been faster: then this one has ended, and that one comes up.
                 (false, _) => {}
             }
@@ -283,6 +291,10 @@ fn journal(place: &Place) -> std::io::Result<File> {
     File::options().create(true).append(true).open(path)
 }
 
+fn length(journal: &Path) -> u64 {
+    std::fs::metadata(journal).map_or(0, |journal| journal.len())
+}
+
 /// The error that was written to a journal since it was so long.
 fn error_in(journal: &Path, since: u64) -> Option<String> {
     let text = std::fs::read_to_string(journal).ok()?;
@@ -291,23 +303,27 @@ fn error_in(journal: &Path, since: u64) -> Option<String> {
     new.lines().rev().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned)
 }
 
-/// The daemon as it is started. It may be an agent that runs this program, and what bears the mark of an agent ends with it.
+/// The daemon as it is started. It may be an agent that runs this program: what bears the mark of an agent ends with it, and the hooks
+/// of what bears its key are taken for its own.
 #[expect(clippy::disallowed_methods, reason = "the daemon is the one child that nobody ends")]
 fn serve(program: &Path, arguments: &[OsString]) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     command.args(["serve", "--background"]).args(arguments).current_dir("/");
-    command.env_remove(MARK);
+    command.env_remove(MARK).env_remove(KEY);
     command
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MARK, serve};
+    use super::{KEY, MARK, serve};
     use std::path::Path;
 
     #[test]
-    fn a_daemon_that_an_agent_has_started_does_not_end_with_the_agent() {
+    fn a_daemon_that_an_agent_has_started_bears_nothing_of_the_agent() {
         let command = serve(Path::new("pollux"), &[]);
-        assert!(command.get_envs().any(|(name, value)| name == MARK && value.is_none()));
+        for gone in [MARK, KEY] {
+            let mut variables = command.get_envs();
+            assert!(variables.any(|(name, value)| name == gone && value.is_none()), "{gone}");
+        }
     }
 }

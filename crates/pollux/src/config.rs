@@ -88,11 +88,16 @@ impl Config {
         Cli::find(&self.search_for(named), Some(&self.cache.join("agents.json"))).await
     }
 
-    /// The home of an agent is where its sessions are: of what it is given, the last counts, as for the agent.
+    /// The home of an agent is where its sessions are: of what it is given, the last counts, as for the agent. One that is empty
+    /// is the user's.
     pub fn at_home_of(&mut self, env: &[(String, String)]) {
         let named = env.iter().rfind(|(name, _)| name == "GEMINI_CLI_HOME");
-        if let Some((_, home)) = named {
-            self.gemini = Path::new(home).join(".gemini");
+        let home = named.and_then(|(_, home)| match home.as_str() {
+            "" => self.search.home.clone(),
+            home => Some(PathBuf::from(home)),
+        });
+        if let Some(home) = home {
+            self.gemini = home.join(".gemini");
         }
     }
 
@@ -200,5 +205,7 @@ mod tests {
         assert_eq!(config.gemini, Path::new("/b/.gemini"));
         config.at_home_of(&[set("OTHER", "/c")]);
         assert_eq!(config.gemini, Path::new("/b/.gemini"));
+        config.at_home_of(&[set("GEMINI_CLI_HOME", "")]);
+        assert_eq!(config.gemini, config.search.home.clone().unwrap().join(".gemini"));
     }
 }

@@ -33,6 +33,30 @@ impl Ends {
     }
 }
 
+/// The same, and Ctrl-C.
+#[derive(Debug)]
+pub struct Stop {
+    /// Ctrl-C.
+    pub interrupted: Signal,
+    /// Being told to end.
+    pub ends: Ends,
+}
+
+impl Stop {
+    /// Listens from now on.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { interrupted: signal(SignalKind::interrupt())?, ends: Ends::new()? })
+    }
+
+    /// Comes back when one of them was heard.
+    pub async fn told(&mut self) {
+        tokio::select! {
+            _ = self.interrupted.recv() => {}
+            () = self.ends.told() => {}
+        }
+    }
+}
+
 /// Whether we were started with `nohup`. Where the system does not say, we were not.
 fn is_deaf() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

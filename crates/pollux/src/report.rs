@@ -14,6 +14,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::{stdin, stdout};
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
@@ -120,7 +121,12 @@ pub fn failure(failure: &Failure) {
 
 /// What an agent said: to the letter for a program that reads it, and without what a terminal would obey for a person.
 pub fn answer(text: &str) -> anyhow::Result<()> {
-    if io::stdout().is_terminal() { say(&clean(text)) } else { say(text) }
+    say(&as_seen(text))
+}
+
+/// What an agent has said, for stdout: a terminal obeys nothing of it, and a file or a pipe gets it as it is.
+pub fn as_seen(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { clean(text) } else { Cow::Borrowed(text) }
 }
 
 /// A line of data.

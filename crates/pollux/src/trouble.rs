@@ -57,8 +57,14 @@ impl Trouble {
 }
 
 /// What the rules of the library turn down before anything was done.
-const REFUSED: [&str; 5] =
-    ["no_prompt", "not_in_this_version", "no_directory", "no_terminal", "not_adopted"];
+const REFUSED: [&str; 6] = [
+    "no_prompt",
+    "not_in_this_version",
+    "no_directory",
+    "bad_directory",
+    "no_terminal",
+    "not_adopted",
+];
 
 /// A failure of the library has the same exit code in every command.
 impl From<Failure> for Trouble {

@@ -104,14 +104,17 @@ impl Home {
     }
 
     /// What must not be set, since it would lead the CLI elsewhere.
-    pub const UNSET: [&'static str; 9] = [
+    pub const UNSET: [&'static str; 12] = [
         "GOOGLE_API_KEY",
         "GOOGLE_GENAI_USE_VERTEXAI",
         "GOOGLE_GENAI_USE_GCA",
         "GOOGLE_GENAI_API_VERSION",
         "GOOGLE_CLOUD_PROJECT",
         "GEMINI_MODEL",
+        "GEMINI_SANDBOX",
+        "GEMINI_SYSTEM_MD",
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+        "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
         "GEMINI_CLI_CUSTOM_HEADERS",
         "SANDBOX",
     ];

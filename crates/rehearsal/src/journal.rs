@@ -44,7 +44,8 @@ pub enum Event {
     },
     /// The model answered.
     Reply {
-        /// The rule that answered: its name, `default`, `own` (on the CLI's own account) or `no rule`.
+        /// The rule that answered: its name, `default`, `own` (on the CLI's own account),
+        /// `no rule`, or `recorded` for a real model's answer.
         rule: String,
         /// The HTTP status.
         status: u16,
@@ -65,7 +66,7 @@ pub enum Event {
 pub enum Ended {
     /// All of it was sent.
     Done,
-    /// The script cut it off.
+    /// The script cut it off, or a real model did.
     Cut,
     /// The client went away before the end.
     Left,

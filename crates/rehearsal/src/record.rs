@@ -50,7 +50,8 @@ impl Recorder {
         let _chosen = rustls::crypto::ring::default_provider().install_default();
         let upstream = upstream.trim_end_matches('/').to_owned();
         let _valid: reqwest::Url = upstream.parse()?;
-        let mut file = File::create(to)?;
+        // What somebody recorded before, or wrote, is not ours to empty.
+        let mut file = File::create_new(to)?;
         writeln!(file, "# Recorded from {upstream} by `pollux rehearse --record`.")?;
         writeln!(file, "about = \"A recorded conversation\"")?;
         let script = Arc::new(Mutex::new(Writing { file, times: HashMap::new() }));
@@ -170,6 +171,8 @@ impl Taken {
             let mut reply = pieces(&text);
             if self.lost {
                 reply.push(WrittenPiece { cut: Some("lost"), ..WrittenPiece::default() });
+            } else if !self.whole {
+                reply.push(WrittenPiece { stall: Some(true), ..WrittenPiece::default() });
             }
             rule.finish = Some("none");
             rule.empty = reply.is_empty().then_some(true);
@@ -220,6 +223,12 @@ fn pieces(text: &str) -> Vec<WrittenPiece> {
     pieces
 }
 
+/// The chunks of a reply as it came.
+pub(crate) fn chunks(text: &str) -> impl Iterator<Item = Value> {
+    let chunks = pieces(text).into_iter().filter_map(|piece| piece.chunk);
+    chunks.filter_map(|chunk| serde_json::from_str(&chunk).ok())
+}
+
 #[derive(Debug, Serialize)]
 struct Written {
     rule: [WrittenRule; 1],
@@ -252,6 +261,8 @@ struct WrittenPiece {
     raw: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stall: Option<bool>,
 }
 
 #[derive(Debug, Serialize)]

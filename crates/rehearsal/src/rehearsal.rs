@@ -46,6 +46,12 @@ pub enum StartError {
         /// Why not.
         source: io::Error,
     },
+    /// There is a file already where the script is to be recorded.
+    #[error("{} is there already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
     /// The script that is recorded cannot be written, or its upstream cannot be reached at all.
     #[error("could not start recording to {}", path.display())]
     Record {
@@ -76,16 +82,14 @@ impl Rehearsal {
         Self::listen(script, None, options).await
     }
 
-    /// Passes every request on to `upstream` and writes a script to `to` that replays the same.
+    /// Passes every request on to `upstream` and writes a script to `to`, a new file, that replays the same.
     pub async fn record(upstream: &str, to: &Path, options: Options) -> Result<Self, StartError> {
-        let recorder = Recorder::new(upstream, to)
-            .map_err(|source| StartError::Record { path: to.to_path_buf(), source })?;
-        Self::listen(Script::default(), Some(recorder), options).await
+        Self::listen(Script::default(), Some((upstream, to)), options).await
     }
 
     async fn listen(
         script: Script,
-        recorder: Option<Recorder>,
+        record: Option<(&str, &Path)>,
         options: Options,
     ) -> Result<Self, StartError> {
         let journal = Journal::open(options.journal.as_deref()).map_err(|source| {
@@ -95,6 +99,8 @@ impl Rehearsal {
         let refused = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        // Last: whoever cannot have the port has no empty script either.
+        let recorder = record.map(|(upstream, to)| recorder(upstream, to)).transpose()?;
         let stop = CancellationToken::new();
         let show = Arc::new(Show::new(Cue::new(script), journal, recorder, stop.clone()));
         let mut server = JoinSet::new();
@@ -130,6 +136,17 @@ impl Rehearsal {
             self.server.shutdown().await;
         }
     }
+}
+
+fn recorder(upstream: &str, to: &Path) -> Result<Recorder, StartError> {
+    let path = to.to_path_buf();
+    Recorder::new(upstream, to).map_err(|source| {
+        let why = source.downcast_ref::<io::Error>().map(io::Error::kind);
+        match why {
+            Some(io::ErrorKind::AlreadyExists) => StartError::Exists { path },
+            _ => StartError::Record { path, source },
+        }
+    })
 }
 
 impl Drop for Rehearsal {

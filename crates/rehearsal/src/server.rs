@@ -100,10 +100,11 @@ async fn handle(State(show): State<Arc<Show>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let n = show.count.fetch_add(1, Ordering::Relaxed) + 1;
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
-        return refuse(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "the body is longer than 64 MiB or broke off",
-        );
+        let message = "the body is longer than 64 MiB or broke off";
+        let status = StatusCode::PAYLOAD_TOO_LARGE;
+        show.journal.write(n, request_event(&parts, None, &Value::Null));
+        Note::new(show, n, "refused".to_owned()).said(status.as_u16(), json!(message), Ended::Done);
+        return refuse(status, message);
     };
     let read: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let target = Target::read(parts.uri.path());
@@ -113,7 +114,11 @@ async fn handle(State(show): State<Arc<Show>>, request: Request) -> Response {
     };
     show.journal.write(n, request_event(&parts, ask.as_ref(), &read));
     match (&show.recorder, &ask) {
-        (Some(recorder), _) => recorder.pass(&parts, body, ask.as_ref(), show.stop.clone()).await,
+        (Some(recorder), _) => {
+            let note = Note::new(Arc::clone(&show), n, "recorded".to_owned());
+            let reply = recorder.pass(&parts, body, ask.as_ref(), show.stop.clone()).await;
+            note.pass(reply)
+        }
         (None, Some(ask)) => perform(&show, n, ask, Framing::of(&target, &parts)).await,
         (None, None) => plain(&show, n, &target, &read),
     }

@@ -1,6 +1,7 @@
 //! What `pollux claude` and `pollux acp` cost: a line on its way, beside a plain reader of the same agent, and the time to the first
 //! words beside the bare `gemini --acp` on the same rehearsal.
 
+use super::spread::middle;
 use super::table::Figures;
 use crate::release;
 use crate::shell::{self, Serving, say, target};
@@ -229,9 +230,4 @@ fn starts(figures: &mut Figures, work: &Path) -> anyhow::Result<()> {
         "x",
     );
     Ok(())
-}
-
-fn middle(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! What `pollux run` costs over the bare CLI on the same rehearsal, and how fast a stream is translated beside
 //! `serde_json` merely parsing it.
 
+use super::spread::middle;
 use super::table::Figures;
 use crate::release;
 use crate::shell::{self, Serving, say, target};
@@ -91,13 +92,6 @@ fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
         figures.at_most(&format!("{what}: pollux run, more than the bare CLI"), more, 20.0, " ms");
     }
     Ok(())
-}
-
-/// The median.
-fn middle(all: impl Iterator<Item = f64>) -> f64 {
-    let mut all: Vec<f64> = all.collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
 fn milliseconds(time: Duration) -> f64 {

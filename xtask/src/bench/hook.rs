@@ -2,6 +2,7 @@
 //! same, with somebody listening and with nobody.
 #![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
+use super::spread::middle;
 use super::table::Figures;
 use crate::release;
 use crate::shell::target;
@@ -138,9 +139,4 @@ fn listen(socket: &Path) -> anyhow::Result<(Receiver<()>, u16)> {
         }
     });
     Ok((arrived, port))
-}
-
-fn middle(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

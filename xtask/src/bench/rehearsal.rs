@@ -3,6 +3,7 @@
 //! The server is `pollux rehearse`, built as users have it; the client is a bare socket. A round trip over a bare socket
 //! in the same run shows what loopback itself costs.
 
+use super::spread::percentile;
 use super::table::Figures;
 use crate::release;
 use crate::shell::{self, Serving};
@@ -85,12 +86,6 @@ async fn measure(address: &str, figures: &mut Figures) -> anyhow::Result<()> {
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
 fn per_second(count: usize, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
-}
-
-fn percentile(times: &[Duration], percent: usize) -> Duration {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() * percent / 100).copied().unwrap_or_default()
 }
 
 /// A request as big as the CLI's own.

@@ -3,6 +3,7 @@
 //! The real CLI runs against the scripted model. Beside the figures stand those of the last public orchestrator that drove
 //! this CLI through tmux, as they were measured on a machine of the same size.
 
+use super::spread::percentile;
 use super::table::Figures;
 use crate::release;
 use crate::shell;
@@ -33,13 +34,6 @@ const TITLES: &str = "printf '────────────────�
     stty -echo; while read -r line; do printf '\\033]0;%s  x\\007' \"$line\"; done";
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    if cfg!(debug_assertions) {
-        let xtask = release::program()?.with_file_name("xtask");
-        return shell::run_words(
-            &shell::words_and(&xtask.display().to_string(), &["bench", "terminal"]),
-            &[],
-        );
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(measure())
 }
@@ -311,11 +305,4 @@ fn emulator(figures: &mut Figures) -> anyhow::Result<()> {
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn percentile(times: &[Duration], percent: usize) -> Duration {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
-    let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
-    sorted.get(at).copied().unwrap_or_default()
 }

@@ -146,12 +146,12 @@ pub struct Config {
     pub policy: Policy,
     /// Whether thoughts are told. They are by default.
     pub thoughts: bool,
-    /// Whether the agent may read files through us. It may not by default: it reads them by itself.
+    /// Whether the agent may read files through us, where a session works. It may not by default: it reads them by itself.
     pub file_reads: bool,
     /// Whether the agent may write files through us. It may not by default.
     pub file_writes: bool,
-    /// Whether the agent may have commands run by us, in its directory. It may not by default: it runs them by itself, and
-    /// what it has us run is not asked about.
+    /// Whether the agent may have commands run by us, where a session works. It may not by default: it runs them by itself,
+    /// and what it has us run is not asked about.
     pub terminals: bool,
     /// Whether `initialized` is sent behind the answer to `initialize`. It is by default; an agent that does not know it
     /// is to ignore it.

@@ -3,22 +3,23 @@
 mod asks;
 mod changes;
 mod live;
+mod opening;
 
-use super::about::{About, Opened};
-use super::agent::{Open, Order, Ready, Reply, WAITING, What};
+use super::about::About;
+use super::agent::{Open, Order, Ready, Reply, What};
 use super::config::{Config, Step};
 use super::connection::{Connection, Did, Heard};
 use super::terminals::Terminals;
+use super::translate::unread;
 use super::wire::{Frame, Json, Params, RpcError, object, request_number, text};
 use super::wrong::{self, Ended};
 use crate::deadline::{after, until};
-use crate::model::{Event, EventKind, Failure, Source};
+use crate::model::Failure;
 use live::Live;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, VecDeque};
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -32,12 +33,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const HELD: Duration = Duration::from_millis(300);
 /// How long the agent may live when its output is closed.
 const CLOSED: Duration = Duration::from_secs(5);
-/// How many updates of a session that is being opened are kept until it is.
-const EARLY: usize = 256;
-/// How long the replay of a loaded session may take.
-const REPLAY: Duration = Duration::from_secs(10);
-/// How much of a line is shown that cannot be read.
-const SHOWN: usize = 2000;
 
 /// The task that owns an agent.
 pub(super) struct Engine {
@@ -47,7 +42,7 @@ pub(super) struct Engine {
     kill: CancellationToken,
     pending: HashMap<u64, Pending>,
     sessions: HashMap<String, Live>,
-    /// Updates of sessions that are not known yet: some come before the answer that opens them.
+    /// Updates of sessions that are not known yet: some come before the answer that gives them their id.
     early: VecDeque<(String, Box<RawValue>)>,
     about: Option<About>,
     terminals: Terminals,
@@ -76,10 +71,25 @@ struct Pending {
 enum Then {
     Hello(Reply<About>),
     Signed(Reply<()>),
-    Open { open: Open, reply: Reply<Ready> },
+    /// With what came of a session that is being loaded before the answer did.
+    Open {
+        open: Open,
+        reply: Reply<Ready>,
+        early: Vec<Box<RawValue>>,
+    },
     Prompt(String),
-    Mode { session: String, mode: String, asker: Asker },
-    Model { session: String, model: String, asker: Asker },
+    /// Whoever asked for it is gone.
+    Nothing,
+    Mode {
+        session: String,
+        mode: String,
+        asker: Asker,
+    },
+    Model {
+        session: String,
+        model: String,
+        asker: Asker,
+    },
 }
 
 /// Who wants to know what came of a change, where somebody does. Else it is told by an event.
@@ -213,38 +223,6 @@ impl Engine {
         }
     }
 
-    fn open(&mut self, open: Open, reply: Reply<Ready>) {
-        let live = open.load.as_ref().and_then(|id| self.sessions.get_key_value(id));
-        if let Some((id, _)) = live.filter(|(_, live)| live.is_heard()) {
-            return drop(reply.send(Err(wrong::already_open(id))));
-        }
-        let mut params = json!({ "cwd": open.cwd, "mcpServers": self.servers(&open) });
-        let (method, step) = match &open.load {
-            Some(id) => {
-                params["sessionId"] = json!(id);
-                ("session/load", Step::Load)
-            }
-            None => ("session/new", Step::New),
-        };
-        let pending = self.control(step, Then::Open { open, reply });
-        self.request(method, params, pending);
-    }
-
-    /// The servers that the agent will not ignore.
-    fn servers<'o>(&self, open: &'o Open) -> Vec<&'o super::McpServer> {
-        open.mcp.iter().filter(|server| self.accepts(server)).collect()
-    }
-
-    fn accepts(&self, server: &super::McpServer) -> bool {
-        use super::config::{McpServer, Transport};
-        let can = self.about.as_ref().map(|about| about.can).unwrap_or_default();
-        match server {
-            McpServer::Stdio { .. } => true,
-            McpServer::Remote { transport: Transport::Http, .. } => can.mcp_http,
-            McpServer::Remote { transport: Transport::Sse, .. } => can.mcp_sse,
-        }
-    }
-
     fn session(&mut self, id: &str, what: What) -> Result<(), Failure> {
         let live = self.sessions.get_mut(id).ok_or_else(wrong::no_session)?;
         match what {
@@ -308,13 +286,8 @@ impl Engine {
         };
         if let Some(live) = self.sessions.get_mut(id.as_ref()) {
             live.update(update, &self.connection);
-        } else if self.pending.values().any(|pending| matches!(pending.then, Then::Open { .. })) {
-            if self.early.len() == EARLY {
-                self.early.pop_front();
-            }
-            self.early.push_back((id.into_owned(), update.to_owned()));
-        } else {
-            self.noise("an update of a session that is not known", line);
+        } else if let Err(reason) = self.early(&id, update) {
+            self.noise(reason, line);
         }
     }
 
@@ -339,6 +312,7 @@ impl Engine {
         match pending.then {
             Then::Hello(reply) => {
                 let about = outcome.map(|json| About::read(json, self.connection.id()));
+                let about = about.and_then(speaks_ours);
                 if let Ok(about) = &about {
                     self.about = Some(about.clone());
                     if self.config.initialized {
@@ -348,7 +322,8 @@ impl Engine {
                 drop(reply.send(about));
             }
             Then::Signed(reply) => drop(reply.send(outcome.map(drop))),
-            Then::Open { open, reply } => self.opened(&open, reply, outcome),
+            Then::Open { open, reply, early } => self.opened(&open, reply, &early, outcome),
+            Then::Nothing => {}
             Then::Prompt(id) => {
                 if let Some(live) = self.sessions.get_mut(&id) {
                     live.prompted(outcome.map(|json| json.unwrap_or(RawValue::NULL).to_owned()));
@@ -363,53 +338,19 @@ impl Engine {
         }
     }
 
-    fn opened(&mut self, open: &Open, reply: Reply<Ready>, outcome: Result<Json<'_>, Failure>) {
-        let step = if open.load.is_some() { Step::Load } else { Step::New };
-        let opened = outcome.and_then(|json| {
-            Opened::read(json, open.load.as_deref()).ok_or_else(|| wrong::no_id(step))
-        });
-        let opened = match opened {
-            Ok(opened) => opened,
-            Err(failure) => return drop(reply.send(Err(failure))),
-        };
-        let id = opened.session_id.clone();
-        if self.sessions.get(&id).is_some_and(Live::is_heard) {
-            return drop(reply.send(Err(wrong::already_open(&id))));
-        }
-        let (tell, events) = mpsc::channel(WAITING);
-        let ready = Ready { opened, events, outcome: Arc::new(Mutex::new(None)) };
-        let mut live = Live::new(&self.config, open, &ready, tell);
-        let ignored = open.mcp.iter().filter(|server| !self.accepts(server));
-        live.welcome(ignored.map(super::McpServer::name), open.load.is_none());
-        if open.load.is_some() {
-            live.replay(ready, reply, Instant::now() + REPLAY);
-        } else {
-            drop(reply.send(Ok(ready)));
-        }
-        for (of, update) in std::mem::take(&mut self.early) {
-            if of == id {
-                live.update(&update, &self.connection);
-            } else {
-                self.early.push_back((of, update));
-            }
-        }
-        self.sessions.insert(id, live);
-    }
-
     /// A line that cannot be read is told to every session: nobody knows whose it is.
     fn noise(&mut self, reason: &str, line: &str) {
-        let mut text: String = line.chars().take(SHOWN).collect();
-        if text.len() < line.len() {
-            text.push('…');
-        }
-        let kind = EventKind::Unread { line: None, reason: reason.to_owned(), text };
+        let event = unread(reason, line);
         for live in self.sessions.values_mut() {
-            live.say(Event::new(Source::Acp, kind.clone()));
+            live.say(event.clone());
         }
     }
 
     fn look(&mut self) {
-        self.sessions.values_mut().for_each(Live::look);
+        for live in self.sessions.values_mut() {
+            live.look();
+            live.give_up(&self.connection);
+        }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -456,7 +397,7 @@ impl Engine {
                         live.prompted(Err(failure));
                     }
                 }
-                Then::Mode { .. } | Then::Model { .. } => {}
+                Then::Mode { .. } | Then::Model { .. } | Then::Nothing => {}
             }
         }
         for (_, live) in self.sessions.drain() {
@@ -467,6 +408,12 @@ impl Engine {
         }
         stderr
     }
+}
+
+/// Fails where an agent has answered that it speaks another version of the protocol. One that tells none is believed.
+fn speaks_ours(about: About) -> Result<About, Failure> {
+    let is_ours = about.protocol == 0 || about.protocol == i64::from(PROTOCOL);
+    if is_ours { Ok(about) } else { Err(wrong::other_protocol(about.protocol, PROTOCOL)) }
 }
 
 /// Waits until there is room for an event that could not be told yet.

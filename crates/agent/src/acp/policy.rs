@@ -71,7 +71,8 @@ pub struct Rule {
     /// How the command begins, whole words. A line that holds more than one (`;`, `|`, `&&`, `$(…)`, a redirection) is never
     /// allowed by its beginning; it is denied where any of them begins so.
     pub command: Option<String>,
-    /// The file that is changed is this one, or in this directory; relative to where the agent works.
+    /// The file that is changed is this one, or in this directory; relative to where the agent works. A change of several files
+    /// is allowed where all of them are, and denied where any of them is.
     pub path: Option<PathBuf>,
 }
 
@@ -105,13 +106,18 @@ impl Rule {
             Some(Meaning::Command { command, .. }) => self.begins(command, prefix),
             _ => false,
         });
-        let path = self.path.as_deref().is_none_or(|below| match meaning {
-            Some(Meaning::Mutation { path, .. }) => {
-                is_below(&real(&cwd.join(path)), &real(&cwd.join(below)))
-            }
-            _ => false,
-        });
+        let path = self.path.as_deref().is_none_or(|below| self.is_about(question, below, cwd));
         category && tool && command && path
+    }
+
+    /// A yes is for a change of files which are all there, a no for one of which any is.
+    fn is_about(&self, question: &Question<'_>, below: &Path, cwd: &Path) -> bool {
+        let below = real(&cwd.join(below));
+        let mut paths = changed(question).map(|path| is_below(&real(&cwd.join(path)), &below));
+        match self.verdict {
+            Verdict::Allow => paths.next() == Some(true) && paths.all(|is_there| is_there),
+            Verdict::Deny | Verdict::Ask => paths.any(|is_there| is_there),
+        }
     }
 
     fn begins(&self, command: &str, prefix: &str) -> bool {
@@ -120,6 +126,18 @@ impl Rule {
             Verdict::Deny | Verdict::Ask => shell::has_some(command, prefix),
         }
     }
+}
+
+/// The files that would be changed: what a question means names one, and the request may show diffs of more.
+fn changed<'q>(question: &'q Question<'_>) -> impl Iterator<Item = &'q str> {
+    let meant = match question.meaning.as_deref() {
+        Some(Meaning::Mutation { path, .. }) => Some(path.as_str()),
+        _ => None,
+    };
+    let request = question.request.as_deref();
+    let shown = request.and_then(|request| request["toolCall"]["content"].as_array());
+    let diffs = shown.into_iter().flatten().filter(|shown| shown["type"] == "diff");
+    meant.into_iter().chain(diffs.map(|diff| diff["path"].as_str().unwrap_or_default()))
 }
 
 fn category(kind: QuestionKind) -> &'static str {
@@ -272,5 +290,32 @@ mod tests {
         std::os::unix::fs::symlink(root.join("round"), root.join("round")).unwrap();
         let round = rule(Verdict::Allow, None, Some(Path::new("round")));
         assert_eq!(round.verdict(&change("/etc/passwd"), &root), Verdict::Ask);
+    }
+
+    #[test]
+    fn a_change_of_several_files_is_denied_for_one_of_them_and_allowed_for_all() {
+        let change = |paths: &[&str]| {
+            let diff = |path: &&str| serde_json::json!({ "type": "diff", "path": path });
+            let content: Vec<_> = paths.iter().map(diff).collect();
+            let request = serde_json::json!({ "toolCall": { "content": content } });
+            let first = Meaning::Mutation {
+                path: paths[0].to_owned(),
+                change: None,
+                diff: None,
+                derived: Derived::default(),
+            };
+            Question { request: Some(Box::new(request)), ..about(first) }
+        };
+        let root = Path::new("/nowhere");
+        let denied = rule(Verdict::Deny, None, Some(Path::new("secrets")));
+        let allowed = rule(Verdict::Allow, None, Some(Path::new("docs")));
+        for (paths, deny, allow) in [
+            (["docs/a", "docs/b"], Verdict::Ask, Verdict::Allow),
+            (["docs/a", "secrets/b"], Verdict::Deny, Verdict::Ask),
+            (["secrets/a", "docs/b"], Verdict::Deny, Verdict::Ask),
+        ] {
+            assert_eq!(denied.verdict(&change(&paths), root), deny, "{paths:?}");
+            assert_eq!(allowed.verdict(&change(&paths), root), allow, "{paths:?}");
+        }
     }
 }

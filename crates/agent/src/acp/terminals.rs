@@ -48,7 +48,7 @@ pub(super) enum State<'t> {
 }
 
 impl Terminals {
-    /// Starts a command in the agent's directory, or below it. Gives its number.
+    /// Starts a command in the directory of a session, or below it. Gives its number.
     pub(super) fn create(&mut self, root: &Path, params: &Params<'_>) -> io::Result<String> {
         if self.open.len() >= MOST {
             let message = format!("{MOST} terminals are open: release one first");

@@ -12,6 +12,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// How much is shown of what cannot be read.
+const SHOWN: usize = 2000;
+
 /// Reads the updates of one session, in their order.
 ///
 /// ```
@@ -78,11 +81,11 @@ impl Translator {
             Some("agent_thought_chunk") => self.chunk(Part::Thinking, &update, raw, out),
             Some("tool_call" | "tool_call_update") => match Call::read(Some(raw)) {
                 Some(call) => self.call(&call, out),
-                None => out.push(unread("a call without an id", raw)),
+                None => out.push(unread("a call without an id", raw.get())),
             },
             Some("current_mode_update") => match text(update.mode) {
                 Some(id) => out.push(mode_named(&id)),
-                None => out.push(unread("a mode without a name", raw)),
+                None => out.push(unread("a mode without a name", raw.get())),
             },
             Some("session_info_update") => {
                 let title = update.title.and_then(Text::from_raw);
@@ -98,8 +101,8 @@ impl Translator {
                 | "plan"
                 | "usage_update",
             ) => {}
-            Some(kind) => out.push(unread(&format!("an update `{kind}` is not known"), raw)),
-            None => out.push(unread("an update without a kind", raw)),
+            Some(kind) => out.push(unread(&format!("an update `{kind}` is not known"), raw.get())),
+            None => out.push(unread("an update without a kind", raw.get())),
         }
     }
 
@@ -112,7 +115,7 @@ impl Translator {
     ) {
         let block: wire::Piece<'a> = wire::object(update.content);
         let Some(words) = block.text.and_then(Text::from_raw) else {
-            return out.push(unread("a chunk that is no text", raw));
+            return out.push(unread("a chunk that is no text", raw.get()));
         };
         if part == Part::Text
             && let Said::Mode(mode) = self.dialect.said(&words.to_str())
@@ -316,8 +319,12 @@ pub(super) fn mode_named(id: &str) -> Event<'static> {
     Event::new(Source::Acp, EventKind::SessionChanged(change))
 }
 
-fn unread(reason: &str, raw: &RawValue) -> Event<'static> {
-    let kind =
-        EventKind::Unread { line: None, reason: reason.to_owned(), text: raw.get().to_owned() };
+/// Something that cannot be read, with its text: cut where it is long.
+pub(super) fn unread(reason: &str, line: &str) -> Event<'static> {
+    let mut text: String = line.chars().take(SHOWN).collect();
+    if text.len() < line.len() {
+        text.push('…');
+    }
+    let kind = EventKind::Unread { line: None, reason: reason.to_owned(), text };
     Event::new(Source::Acp, kind)
 }

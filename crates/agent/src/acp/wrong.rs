@@ -105,6 +105,14 @@ pub(super) fn deaf(step: Step) -> Failure {
         .retryable()
 }
 
+/// The agent speaks another version of the protocol.
+pub(super) fn other_protocol(theirs: i64, ours: u32) -> Failure {
+    let message =
+        format!("the agent speaks version {theirs} of the protocol, and Pollux version {ours}");
+    Failure::new(Phase::Handshake, "other_protocol", message)
+        .hint("use a version of the agent that speaks the same one, or update Pollux")
+}
+
 pub(super) fn no_session() -> Failure {
     Failure::new(Phase::Request, "unknown_session", "the agent has no such session")
         .hint("`pollux sessions list` shows the sessions")

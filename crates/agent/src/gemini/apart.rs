@@ -4,6 +4,7 @@
 //! in a terminal, and leave the user's file alone, gives it another home. All that the CLI keeps there is the user's all
 //! the same: what it reads and writes (sign-in, sessions, extensions, memory) goes through links.
 
+pub(super) use super::cli::HOME;
 use super::cli::{Cli, Version};
 use super::servers::{entry, with};
 use crate::acp::McpServer;
@@ -13,8 +14,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::Path;
 
-/// The variable that names a home.
-pub(super) const HOME: &str = "GEMINI_CLI_HOME";
 /// It came with this version.
 const SINCE: Version = Version::new(0, 25, 0);
 /// The variable that names the file of trusted folders. The CLI writes it anew, which would replace a link.
@@ -23,13 +22,19 @@ const TRUSTED: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
 const SETTINGS: &str = "settings.json";
 /// Directories that the CLI makes when it needs them: they are to be the user's from the start.
 const DIRECTORIES: [&str; 2] = ["tmp", "history"];
-/// Files that it makes when it needs them.
-const FILES: [&str; 6] = [
+/// Others that it may make: not in the user's home before it does, and through a link to nowhere none is made.
+const MADE: [&str; 4] = ["policies", "extensions", "skills", "acknowledgments"];
+/// Files that it makes when it needs them. `projects.json` it puts in the place of the link: a project that is new there is
+/// known again by the mark in its directory of `tmp`, which is the user's.
+const FILES: [&str; 9] = [
     "projects.json",
     "state.json",
     "installation_id",
     "google_accounts.json",
     "oauth_creds.json",
+    "gemini-credentials.json",
+    "mcp-oauth-tokens.json",
+    "a2a-oauth-tokens.json",
     "GEMINI.md",
 ];
 /// What it looks for beside its own directory.
@@ -82,6 +87,38 @@ pub fn home(
     Ok(vec![(HOME.into(), at.into()), (TRUSTED.into(), theirs.join("trustedFolders.json").into())])
 }
 
+/// Gives the user what the CLI has made in such a home and the user has not, such as what was allowed for good. To be called
+/// before it is removed.
+pub fn bring_back(at: &Path) -> io::Result<()> {
+    let own = at.join(".gemini");
+    // Whose home it is, its links tell.
+    let Ok(tmp) = fs::read_link(own.join("tmp")) else { return Ok(()) };
+    let Some(theirs) = tmp.parent() else { return Ok(()) };
+    MADE.iter().try_for_each(|name| bring(&own.join(name), &theirs.join(name)))
+}
+
+/// Copies a file, or all files of a directory; what is there already stays as it is, and one with nothing in it is not made.
+fn bring(from: &Path, to: &Path) -> io::Result<()> {
+    let Ok(kind) = fs::symlink_metadata(from) else { return Ok(()) };
+    if kind.is_dir() {
+        let mut entries = fs::read_dir(from)?;
+        return entries.try_for_each(|entry| {
+            let name = entry?.file_name();
+            bring(&from.join(&name), &to.join(&name))
+        });
+    }
+    if fs::symlink_metadata(to).is_ok() {
+        return Ok(());
+    }
+    if let Some(directory) = to.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    if kind.is_symlink() {
+        return symlink(fs::read_link(from)?, to);
+    }
+    fs::copy(from, to).map(drop)
+}
+
 fn link(to: &Path, at: &Path) -> io::Result<()> {
     match symlink(to, at) {
         // It was there, and so it has a link already.
@@ -92,7 +129,7 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{McpServer, home};
+    use super::{McpServer, bring_back, home};
     use crate::acp::{Transport, Variable};
     use std::fs;
 
@@ -123,5 +160,31 @@ mod tests {
         assert!(own.contains("// mine") && own.contains("httpUrl"), "{own}");
         assert_eq!(own.matches("trust").count(), 1, "{own}");
         assert!(at.join(".gemini/extensions").is_dir());
+    }
+
+    #[test]
+    fn what_the_cli_makes_in_such_a_home_is_the_users() {
+        let directory = tempfile::tempdir().unwrap();
+        let (users, at) = (directory.path().join("me"), directory.path().join("own"));
+        home(&users, &at, &[server("pollux")], &[]).unwrap();
+        assert!(!users.join(".gemini/policies").exists(), "it may be that nothing is made");
+        let made = ["policies/auto-saved.toml", "gemini-credentials.json", "mcp-oauth-tokens.json"];
+        // As the CLI makes it.
+        fs::create_dir_all(at.join(".gemini/policies")).unwrap();
+        for name in made {
+            fs::write(at.join(".gemini").join(name), name).unwrap();
+        }
+        fs::create_dir_all(at.join(".gemini/extensions")).unwrap();
+        bring_back(&at).unwrap();
+        assert!(!users.join(".gemini/extensions").exists(), "nothing is in it");
+        fs::remove_dir_all(&at).unwrap();
+        for name in made {
+            assert_eq!(fs::read_to_string(users.join(".gemini").join(name)).unwrap(), name);
+        }
+        home(&users, &at, &[server("pollux")], &[]).unwrap();
+        fs::write(at.join(".gemini/policies/auto-saved.toml"), "more").unwrap();
+        bring_back(&at).unwrap();
+        let kept = users.join(".gemini/policies/auto-saved.toml");
+        assert_eq!(fs::read_to_string(kept).unwrap(), "more", "it was the user's all along");
     }
 }

@@ -5,11 +5,13 @@ mod find;
 mod version;
 
 pub use account::{Account, account};
+pub(super) use find::CLI_HOME as HOME;
 pub use find::Search;
 pub use version::Version;
 
 use crate::model::{Failure, Phase};
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The oldest version with `--output-format stream-json`.
@@ -105,6 +107,24 @@ impl Cli {
             _ => Ok(()),
         }
     }
+}
+
+/// Fails where the CLI would take a path in an argument for two.
+pub(super) fn without_commas<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(), Failure> {
+    let parted = |path: &&Path| path.as_os_str().as_encoded_bytes().contains(&b',');
+    let Some(path) = paths.into_iter().find(parted) else { return Ok(()) };
+    let message = format!(
+        "{} has a comma in its name, which Gemini CLI takes for the end of it",
+        path.display()
+    );
+    let failure = Failure::new(Phase::Start, "bad_directory", message);
+    Err(failure.hint("name it by a link without one, or rename it"))
+}
+
+/// The directory where an agent shall work cannot be one.
+pub(super) fn no_directory(cwd: &Path, error: &io::Error) -> Failure {
+    let message = format!("cannot work in {}: {error}", cwd.display());
+    Failure::new(Phase::Start, "no_directory", message).hint("name another one with `--cwd`")
 }
 
 /// A flag, and since which version it is there.

@@ -6,10 +6,12 @@
 pub mod deliver;
 pub mod extension;
 pub mod inbox;
+mod own;
 pub mod settings;
 mod translate;
 mod wire;
 
+pub(super) use own::Own;
 pub use translate::{Translator, events};
 
 use super::cli::Version;

@@ -3,7 +3,12 @@
 use std::path::Path;
 
 /// A blank, an `@`, and the path as the CLI reads it behind one: what would end it is escaped.
-pub(super) fn mention(file: &Path) -> String {
+///
+/// ```
+/// use pollux_agent::gemini::mention::mention;
+/// assert_eq!(mention("/my notes/a.txt".as_ref()), r" @/my\ notes/a.txt");
+/// ```
+pub fn mention(file: &Path) -> String {
     let path = file.display().to_string();
     let mut out = String::with_capacity(path.len() + 2);
     out.push_str(" @");

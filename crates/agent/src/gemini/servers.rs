@@ -1,4 +1,4 @@
-//! MCP servers in the text of settings: put in, and taken out again. Comments, order and everybody else's stay. Pure.
+//! MCP servers in the text of settings: put in, and taken out again; and what else is read there. Comments, order and everybody else's stay. Pure.
 
 use super::settings::written;
 use crate::acp::{McpServer, Transport, Variable};
@@ -95,6 +95,13 @@ pub(super) fn context_name(text: &str) -> Option<String> {
         Some(all) => all.elements().iter().find_map(string),
         None => string(&value),
     }
+}
+
+/// The policies that settings name.
+pub(super) fn policy_paths(text: &str) -> Vec<String> {
+    let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok();
+    let list = root.and_then(|root| root.object_value()?.array_value("policyPaths"));
+    list.iter().flat_map(CstArray::elements).filter_map(|path| string(&path)).collect()
 }
 
 /// A server by its name, as settings have it. One that is trusted is never asked about.

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// The variable that names the file.
-const SETTINGS: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
+pub(super) const SETTINGS: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 /// The variable that names the file of defaults, which is else looked for beside the other.
-const DEFAULTS: &str = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH";
+pub(super) const DEFAULTS: &str = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH";
 
 /// Since this version the file must be root's.
 const GUARDED: Version = Version::new(0, 60, 0);

@@ -17,6 +17,7 @@ pub use known::Known;
 pub use note::{How, Returned};
 
 use super::servers::{self, Entry};
+use crate::regular;
 use note::{File, Note};
 use part::{Ours, free, healed};
 use std::collections::BTreeMap;
@@ -184,7 +185,7 @@ fn role(text: &str, called: &BTreeMap<String, String>) -> String {
 /// The file of context that the CLI reads when it starts there. In a home it reads that of the user alone.
 fn context(wants: &Wants) -> PathBuf {
     let name = |file: PathBuf| {
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let text = regular::text(&file).unwrap_or_default();
         servers::context_name(&text).filter(|name| !name.contains('/') && name != "..")
     };
     // A project's word is stronger than the user's.
@@ -200,7 +201,7 @@ fn settings(of: &Path) -> PathBuf {
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match regular::whole(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),

@@ -43,6 +43,7 @@ impl Default for Limits {
 
 /// The state of a live session, and its rules.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Session {
     limits: Limits,
     status: SessionStatus,
@@ -64,6 +65,8 @@ pub struct Session {
     sending: Option<Queued>,
     /// True where the end of a turn has sent it: an agent that says that it is idle then speaks of that end.
     follows: bool,
+    /// True while a turn that was interrupted has not ended.
+    stopping: bool,
     known: Known,
     heard_at: Timestamp,
     stalled: bool,
@@ -109,6 +112,7 @@ impl Session {
             queue: Queue::default(),
             sending: None,
             follows: false,
+            stopping: false,
             known: Known::default(),
             heard_at: now,
             stalled: false,
@@ -289,6 +293,7 @@ impl Session {
             );
         }
         self.queue.held = !self.queue.waiting.is_empty();
+        self.stopping = true;
         Verdict::done(Done::Sent, vec![Effect::Order(Order::Interrupt)])
     }
 
@@ -370,6 +375,7 @@ impl Session {
 
     fn status_is(&mut self, status: SessionStatus) -> Vec<Effect> {
         self.status = status;
+        self.stopping &= status != SessionStatus::Idle;
         // Its driver has yet to say what became of a prompt in doubt.
         let doubt = self.sending.as_ref().is_some_and(|sending| sending.doubt);
         if status == SessionStatus::Idle && !doubt { self.next() } else { Vec::new() }
@@ -420,6 +426,7 @@ impl Session {
         self.is_done_with(order);
         let what = match order {
             Order::Prompt { .. } => {
+                self.stopping = false;
                 // Unless the agent has said what it does instead.
                 if self.status == SessionStatus::Working {
                     self.status = SessionStatus::Idle;
@@ -437,7 +444,10 @@ impl Session {
                 }
                 "the answer"
             }
-            Order::Interrupt => "the interrupt",
+            Order::Interrupt => {
+                self.stopping = false;
+                "the interrupt"
+            }
             Order::Mode(mode) => {
                 self.mode_stays(*mode, now);
                 "the mode"

@@ -71,7 +71,11 @@ impl Pane {
         let told = server.ask(&words).await?;
         let (id, at) = told.split_once(' ').unwrap_or((&told, ""));
         let pane = Self { server: server.clone(), id: id.to_owned(), window: at.to_owned() };
-        server.hear_of(id, at).await?;
+        if let Err(failure) = server.hear_of(id, at).await {
+            // Nobody would own what runs in it.
+            drop(pane.kill().await);
+            return Err(failure);
+        }
         server.settle().await;
         Ok(pane)
     }
@@ -87,11 +91,7 @@ impl Pane {
                 let (id, window) = (found.to_owned(), window.to_owned());
                 Ok(Self { server: server.clone(), id, window })
             }
-            _ => {
-                let message = format!("there is no pane {id}");
-                Err(Failure::new(Phase::Find, "no_terminal", message)
-                    .hint("`tmux list-panes -a` lists them"))
-            }
+            _ => Err(no_pane(id)),
         }
     }
 
@@ -134,6 +134,11 @@ impl Pane {
 
     /// What has gone over the upper edge, as text: at most so many rows.
     pub async fn history(&self, most: usize) -> Result<Vec<String>, Failure> {
+        // tmux gives the first row of the screen where nothing has gone over its edge.
+        let above = ["display-message", "-p", "-t", &self.id, "#{history_size}"];
+        if self.server.ask(&above).await? == "0" {
+            return Ok(Vec::new());
+        }
         let from = format!("-{most}");
         let words = ["capture-pane", "-p", "-J", "-S", &from, "-E", "-1", "-t", &self.id];
         self.server.command(&words).await
@@ -179,12 +184,21 @@ impl Pane {
 
     /// Gives its window another size until [`Pane::give_back`], whoever looks at it.
     pub async fn fit(&self, size: Size) -> Result<(), Failure> {
-        let before = self.capture().await?.size;
+        let before = self.window_size().await?.0;
         let before = format!("{}x{}", before.columns, before.rows);
         // The first one counts: it is the size that the desk had chosen.
         let words = ["set-option", "-p", "-o", "-q", "-t", &self.id, BEFORE, &before];
         self.server.command(&words).await?;
         self.fix(size).await
+    }
+
+    /// How large its window is, and how many panes share it.
+    async fn window_size(&self) -> Result<(Size, u16), Failure> {
+        let asked = "#{window_width}x#{window_height} #{window_panes}";
+        let told = self.server.ask(&["display-message", "-p", "-t", &self.id, asked]).await?;
+        let read = told.split_once(' ');
+        let read = read.and_then(|(size, panes)| Some((read_size(size)?, panes.parse().ok()?)));
+        read.ok_or_else(|| no_pane(&self.id))
     }
 
     /// Fixes the size of its window, whoever looks at it.
@@ -198,18 +212,17 @@ impl Pane {
     pub async fn give_back(&self) -> Result<(), Failure> {
         let asked = format!("#{{{BEFORE}}}");
         let told = self.server.ask(&["display-message", "-p", "-t", &self.id, &asked]).await?;
-        let size = told.split_once('x');
-        let size = size.and_then(|(wide, high)| Some((wide.parse().ok()?, high.parse().ok()?)));
-        let Some((columns, rows)) = size else { return Ok(()) };
+        let Some(size) = read_size(&told) else { return Ok(()) };
         let words = ["set-option", "-p", "-u", "-t", &self.id, BEFORE];
         self.server.command(&words).await?;
-        self.resize(Size { columns, rows }).await
+        self.resize(size).await
     }
 
     /// Makes its program draw everything anew: its window becomes narrower for a moment.
     pub async fn redraw(&self) -> Result<(), Failure> {
-        let size = self.capture().await?.size;
-        let narrower = Size { columns: size.columns.saturating_sub(1).max(1), ..size };
+        let (size, panes) = self.window_size().await?;
+        // Panes that stand beside each other share what is taken away: each is to lose a column.
+        let narrower = Size { columns: size.columns.saturating_sub(panes).max(1), ..size };
         self.resize(narrower).await?;
         // Two changes at once would be one to the program, and none.
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -227,6 +240,17 @@ impl Pane {
         let kill = ["kill-pane", "-t", &self.id];
         self.server.leaving(self.server.command(&kill)).await.map(drop)
     }
+}
+
+/// A size as it was asked for, such as `80x24`.
+fn read_size(told: &str) -> Option<Size> {
+    let (columns, rows) = told.split_once('x')?;
+    Some(Size { columns: columns.parse().ok()?, rows: rows.parse().ok()? })
+}
+
+fn no_pane(id: &str) -> Failure {
+    let message = format!("there is no pane {id}");
+    Failure::new(Phase::Find, "no_terminal", message).hint("`tmux list-panes -a` lists them")
 }
 
 /// The command of tmux that gives a window back, for those who are about to look at it: it takes their size.

@@ -1,6 +1,7 @@
 //! The Agent Client Protocol without an agent: every recorded conversation as events, played back against the client, and
 //! agents that mean no good.
 
+mod again;
 mod hostile;
 mod playback;
 mod player;

@@ -50,6 +50,16 @@ async fn a_time_that_nobody_can_wait_for_is_no_limit() {
 }
 
 #[tokio::test]
+async fn the_hooks_of_a_run_are_its_own_also_where_an_agent_has_started_it() {
+    let directory = TempDir::new().unwrap();
+    // What we bear of the agent is taken away.
+    let script = r#"echo "key ${GEMINI_CLI_POLLUX_KEY-as it was}" > key; echo '{"type":"result","status":"success"}'"#;
+    let order = run(directory.path(), Version::new(0, 61, 0), script);
+    assert_eq!(code(&outcome(order).await), "none");
+    assert_eq!(fs::read_to_string(directory.path().join("key")).unwrap(), "key \n");
+}
+
+#[tokio::test]
 async fn a_run_whose_events_nobody_reads_is_killed_at_once_all_the_same() {
     let directory = TempDir::new().unwrap();
     let mark = directory.path().join("runs");

@@ -198,6 +198,27 @@ fn a_log_that_cannot_be_read_for_a_while_is_told_to_its_end_later() {
 }
 
 #[test]
+fn a_log_that_took_the_place_of_another_tells_neither_its_title_nor_an_odd_line_again() {
+    let home = Home::new();
+    let about = json!({ "$set": { "summary": "greetings" } });
+    let odd = "this is no record\n";
+    let first = log(&[header("s"), user("1", "hello"), about.clone()]);
+    let path = home.put("p/chats/s.jsonl", first + odd);
+    let mut follow = Follow::new(&path);
+    let heard = told(&follow.poll());
+    assert_eq!(heard[..3], ["started s", "1 hello", "about greetings"]);
+    assert_eq!(heard.len(), 4, "{heard:?}");
+    let second = log(&[header("s"), user("1", "hello"), answer("2", "Hi."), about]);
+    let other = home.put("p/other", second + odd);
+    fs::rename(other, &path).unwrap();
+    assert_eq!(told(&follow.poll()), ["2 Hi."]);
+    let third = log(&[header("s"), user("1", "hello"), answer("2", "Hi.")]);
+    let other = home.put("p/other", third + &log(&[json!({ "$set": { "summary": "more" } })]));
+    fs::rename(other, &path).unwrap();
+    assert_eq!(told(&follow.poll()), ["about more"]);
+}
+
+#[test]
 fn what_is_there_can_be_skipped() {
     let home = Home::new();
     let path = home.put("p/chats/s.jsonl", log(&[header("s"), user("1", "hello")]));

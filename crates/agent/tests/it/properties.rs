@@ -273,7 +273,7 @@ fn naive_words(row: &Value) -> Vec<String> {
     texts.filter(|text| !text.trim().is_empty()).map(str::to_owned).collect()
 }
 
-/// A content that is blank and a plain string stays as it is; else it is the words.
+/// The words of all parts that are not blank.
 fn naive_text(row: &Value) -> String {
     naive_words(row).join("\n\n")
 }

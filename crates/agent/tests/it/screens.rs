@@ -65,6 +65,7 @@ pub(crate) fn shown(reading: &Reading, out: &mut String) {
     add("model", reading.model.clone());
     add("draft", reading.draft.as_ref().map(|draft| format!("{draft:?}")));
     add("shell", reading.shell.then(String::new));
+    add("turn", reading.cancelled.then(|| "cancelled".to_owned()));
     add("queued", (!reading.queued.is_empty()).then(|| format!("{:?}", reading.queued)));
     add("doing", reading.activity.as_ref().map(|doing| format!("{doing:?}")));
     writeln!(out, "{line}").unwrap();
@@ -74,6 +75,9 @@ pub(crate) fn shown(reading: &Reading, out: &mut String) {
         if let Some(text) = text {
             writeln!(out, "   {name}: {:?}", short(text)).unwrap();
         }
+    }
+    for row in &reading.menu {
+        writeln!(out, "   offers {:?}", short(row)).unwrap();
     }
     if let Some(dialog) = &reading.dialog {
         dialog_shown(dialog, out);

@@ -190,6 +190,20 @@ fn somebody_who_says_go_on_before_the_stopped_turn_has_ended_is_heard() {
 }
 
 #[test]
+fn a_prompt_that_is_sent_while_the_turn_is_being_stopped_is_the_next_one() {
+    let mut session = idle();
+    session.command(&prompt("a", "one"), at(0));
+    session.command(&request("b", Command::Interrupt), at(1));
+    assert!(orders(&session.command(&prompt("c", "two"), at(2)).effects).is_empty());
+    let effects = session.event(&ended(StopReason::Cancelled), at(3));
+    assert_eq!(orders(&effects), [Order::prompt("two")]);
+    // The next turn is another one: what waits behind it is held where it fails.
+    session.command(&prompt("d", "three"), at(4));
+    assert!(orders(&session.event(&ended(StopReason::Error), at(5))).is_empty());
+    assert!(session.state().held);
+}
+
+#[test]
 fn an_agent_that_outlived_pollux_leaves_its_mode_when_it_would_have() {
     let mut session = idle().ending(Mode::Yolo, at(60));
     let yolo = SessionChange { mode: Some(Mode::Yolo), ..SessionChange::default() };

@@ -88,6 +88,22 @@ fn one_session_in_several_files_is_listed_once_with_the_file_that_goes_on() {
 }
 
 #[test]
+fn a_session_is_at_risk_also_where_the_stub_beside_it_does_not_say_whose_it_is() {
+    let home = Home::new();
+    home.put("p/chats/session-2026-11-15T18-00-abcdabcd.jsonl", talk("abcdabcd-1"));
+    home.put("q/chats/session-2026-11-15T18-00-abcdabcd.jsonl", talk("abcdabcd-2"));
+    let moved = log(&[json!({ "$set": { "lastUpdated": "2026-11-15T18:09:00Z" } })]);
+    let stub = home.put("p/chats/session-2026-11-15T18-09-abcdabcd.jsonl", moved);
+    let listing = home.list();
+    let risk = |id: &str| {
+        let session = listing.sessions.iter().find(|session| session.id == id);
+        session.unwrap().risk.clone()
+    };
+    assert_eq!(risk("abcdabcd-1"), Some(Risk::Stub(stub)));
+    assert_eq!(risk("abcdabcd-2"), None, "the CLI looks into one directory");
+}
+
+#[test]
 fn a_session_of_the_old_format_is_not_endangered_by_a_stub() {
     let home = Home::new();
     let messages = [user("1", "hello"), answer("2", "Hi.")];

@@ -163,6 +163,31 @@ fn an_agent_whose_session_file_is_deleted_is_still_there() {
 }
 
 #[test]
+fn what_the_file_takes_back_and_what_was_tried_again_is_counted_as_one() {
+    let stream = concat!(
+        r#"{"type":"init","session_id":"s","model":"auto"}"#,
+        "\n",
+        r#"{"type":"message","role":"assistant","content":"all is wrong. all done","delta":true}"#,
+        "\n",
+        r#"{"type":"result","status":"success"}"#,
+    );
+    let file = [
+        r#"{"sessionId":"s"}"#,
+        r#"{"id":"1","type":"user","content":"wait"}"#,
+        r#"{"$rewindTo":"1"}"#,
+        r#"{"id":"2","type":"user","content":"go"}"#,
+        r#"{"id":"3","type":"gemini","content":"all done"}"#,
+        "",
+    ];
+    let (events, _) = whole(stream, Some(file.join("\n").as_bytes()), Some(0), "");
+    let epochs = events.iter().filter_map(|event| match event.kind {
+        EventKind::HistoryRewritten { epoch, .. } => Some(epoch),
+        _ => None,
+    });
+    assert_eq!(epochs.collect::<Vec<_>>(), [1, 2], "{events:#?}");
+}
+
+#[test]
 fn the_session_file_gives_what_the_stream_has_lost() {
     for version in ["0.34.0", "0.47.0", "0.61.0"] {
         let exit = recordings().join(version).join("headless/shell_fail.exit");

@@ -83,7 +83,12 @@ fn arguments_of_every_version_get_claudes_names() {
         (
             "read_file",
             json!({ "path": "f", "offset": 3, "limit": 2 }),
-            json!({ "file_path": "f", "offset": 3, "limit": 2 }),
+            json!({ "file_path": "f", "offset": 4, "limit": 2 }),
+        ),
+        (
+            "read_file",
+            json!({ "file_path": "f", "start_line": 5, "offset": 1 }),
+            json!({ "file_path": "f", "offset": 5 }),
         ),
         (
             "read_file",
@@ -107,6 +112,11 @@ fn arguments_of_every_version_get_claudes_names() {
         ),
         ("list_directory", json!({ "path": "/d" }), json!({ "pattern": "*", "path": "/d" })),
         ("list_directory", json!({ "dir_path": "d" }), json!({ "pattern": "*", "path": "d" })),
+        (
+            "list_directory",
+            json!({ "dir_path": "a", "path": "b" }),
+            json!({ "pattern": "*", "path": "a" }),
+        ),
         (
             "glob",
             json!({ "pattern": "*.rs", "dir_path": "d" }),

@@ -1,4 +1,4 @@
-//! What the model was told, recording and replaying, and what is left behind: with the real CLI, in every version.
+//! What the model was told, in every version, recording and replaying, and what is left behind: with the real CLI.
 
 use pollux_e2e::{Cli, Stage, outline, repository, script};
 use pollux_rehearsal::{Entry, Event, Home, Options, Rehearsal, Script};

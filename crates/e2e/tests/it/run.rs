@@ -1,5 +1,5 @@
-//! Every script of the library through `Run`, in two versions each (in every one by `cargo xtask matrix`): the events are as they were read once, and so is the stream that
-//! they are made of.
+//! Every script of the library through `Run`, each in one version, in turns (in every one by `cargo xtask matrix`): the events are
+//! as they were read once, and so is the stream that they are made of.
 
 mod codes;
 mod outline;

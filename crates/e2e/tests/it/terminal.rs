@@ -1,5 +1,5 @@
 //! The real CLI in a real terminal, against scripts of the library. The newest version has to do each time, because `window` does
-//! the same on every one; `cargo xtask matrix` has them all.
+//! the same on older ones too; `cargo xtask matrix` has them all.
 
 use pollux_e2e::{Cli, Stage, Terminal, wait_for};
 use std::cell::Cell;

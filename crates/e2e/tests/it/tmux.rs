@@ -193,6 +193,60 @@ async fn a_window_that_is_resized_says_so_and_has_its_new_size() {
 }
 
 #[tokio::test]
+async fn a_window_that_others_share_has_its_size_again_when_its_program_has_drawn_anew() {
+    let host = Host::new().await;
+    let pane = host.run("trap 'echo drawn' WINCH; echo ready; while :; do sleep 0.05; done").await;
+    let mut watch = pane.watch();
+    let mut emulator = drawn(&pane).await;
+    shows(&mut watch, &mut emulator, "ready").await;
+    let beside = ["split-window", "-h", "-d", "-t", pane.id(), "sleep 1000"];
+    host.server.command(&beside).await.unwrap();
+    shows(&mut watch, &mut emulator, "drawn").await;
+    let size = async || {
+        let asked = "#{window_width}x#{window_height}";
+        host.server.ask(&["display-message", "-p", "-t", pane.id(), asked]).await.unwrap()
+    };
+    let before = size().await;
+    pane.redraw().await.unwrap();
+    assert_eq!(size().await, before);
+    shows(&mut watch, &mut emulator, "drawn\ndrawn").await;
+    pane.fit(Size { columns: 60, rows: 20 }).await.unwrap();
+    assert_eq!(size().await, "60x20");
+    pane.give_back().await.unwrap();
+    assert_eq!(size().await, before);
+}
+
+#[tokio::test]
+async fn a_window_is_made_to_fit_and_nothing_that_was_printed_before_is_lost() {
+    let host = Host::new().await;
+    let pane = host.run("echo ready; read -r _; echo late; read -r _").await;
+    let mut watch = pane.watch();
+    let mut emulator = drawn(&pane).await;
+    shows(&mut watch, &mut emulator, "ready").await;
+    pane.press(&["Enter"]).await.unwrap();
+    wait_for("the program to go on", LIMIT, async || {
+        let rows = pane.rows().await.unwrap();
+        if rows.iter().any(|row| row == "late") { Ok(()) } else { Err(rows) }
+    })
+    .await;
+    pane.fit(Size { columns: 60, rows: 20 }).await.unwrap();
+    shows(&mut watch, &mut emulator, "late").await;
+}
+
+#[tokio::test]
+async fn what_has_gone_over_the_edge_is_nothing_where_nothing_has() {
+    let host = Host::new().await;
+    let pane = host.run("echo first; read -r _; seq 100; read -r _").await;
+    let mut watch = pane.watch();
+    let mut emulator = drawn(&pane).await;
+    shows(&mut watch, &mut emulator, "first").await;
+    assert_eq!(pane.history(50).await.unwrap(), [""; 0]);
+    pane.press(&["Enter"]).await.unwrap();
+    shows(&mut watch, &mut emulator, "100").await;
+    assert_eq!(pane.history(50).await.unwrap().len(), 50);
+}
+
+#[tokio::test]
 async fn a_program_that_ends_well_takes_its_pane_along_and_one_that_fails_leaves_its_code() {
     let host = Host::new().await;
     let staying = host.run("exec cat").await;

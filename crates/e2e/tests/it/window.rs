@@ -1,6 +1,8 @@
-//! The terminal driver: the real CLI in a real tmux, in every version, steered and seen.
+//! The terminal driver: the real CLI in a real tmux, steered and seen: in the newest version and now and then in an older one, in
+//! every one by `cargo xtask matrix`.
 
 mod adopted;
+mod desk;
 mod dialogs;
 mod long;
 mod more;

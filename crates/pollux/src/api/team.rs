@@ -81,6 +81,12 @@ pub struct Inner {
     /// Since when its worker has been at it, pauses apart.
     #[serde(default)]
     pub since: Option<Timestamp>,
+    /// Since when it waits for a person, where it does.
+    #[serde(default)]
+    pub asked_at: Option<Timestamp>,
+    /// How many tokens it was given last, where it was gone on with.
+    #[serde(default)]
+    pub granted: Option<u64>,
     /// When its caller no longer waits.
     #[serde(default)]
     pub deadline: Option<Timestamp>,

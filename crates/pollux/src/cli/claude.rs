@@ -12,6 +12,7 @@ mod setup;
 mod told;
 
 use crate::config::Config;
+use crate::ends::Stop;
 use crate::report;
 use crate::trouble::Trouble;
 use anyhow::Context;
@@ -116,7 +117,8 @@ async fn once(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
     }
     let desk = desk::Desk::default();
     let output = setup.output;
-    let started = open::open(setup, &Start::default(), config, &desk).await?;
+    let mut stop = Stop::new()?;
+    let started = open::open(setup, &Start::default(), config, &desk, &mut stop).await?;
     let (tell, lines) = mpsc::channel(1);
     drop(tell);
     let mut session = match started {
@@ -127,7 +129,7 @@ async fn once(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
         blocks: vec![serde_json::json!({ "type": "text", "text": words })],
         ..User::default()
     });
-    session.run(lines).await
+    session.run(VecDeque::new(), lines, stop).await
 }
 
 /// Prompts and requests as they come.
@@ -158,7 +160,8 @@ async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
     for name in open::ignored(&start) {
         report::warn(&format!("`{name}` of the first request is not known and changes nothing"));
     }
-    let opened = match open::open(setup, &start, config, &desk).await {
+    let mut stop = Stop::new()?;
+    let opened = match open::open(setup, &start, config, &desk, &mut stop).await {
         Ok(Ok(opened)) => opened,
         Ok(Err(failure)) => return not_opened(id.as_deref(), &failure),
         Err(error) => {
@@ -169,14 +172,12 @@ async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
             return Err(error);
         }
     };
-    let mut session = Session::new(opened, desk);
+    let session = Session::new(opened, desk);
     if let Some(id) = id {
-        desk::print(&[control::answered(&id, &session.about())])?;
+        // The first request is answered first.
+        early.push_front(Line::Asked { id, ask: Ask::Initialize(Box::new(start)) });
     }
-    for line in early {
-        session.line(line).await?;
-    }
-    session.run(lines).await
+    session.run(early, lines, stop).await
 }
 
 fn not_opened(id: Option<&str>, failure: &Failure) -> anyhow::Result<ExitCode> {

@@ -11,7 +11,7 @@ use crate::cli::session::people::door;
 use crate::cli::team::jobs;
 use crate::client::{Client, Until, Waited, wait};
 use crate::config::Config;
-use crate::ends::Ends;
+use crate::ends::Stop;
 use crate::render::clean;
 use crate::report;
 use crate::team::job::Kind;
@@ -23,7 +23,6 @@ use serde_json::Value;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What the agent is asked to do, in the script and without it.
 const PROMPT: &str =
@@ -93,25 +92,6 @@ pub(super) async fn run(args: Demo, config: &Config) -> anyhow::Result<ExitCode>
 async fn set(args: &Demo, config: &Config, place: &Path) -> anyhow::Result<Stage> {
     let cli = agent::find(args, config, place).await?;
     Stage::set(args, cli, place, config).await
-}
-
-/// Ctrl-C, being told to end, and a terminal that is closed: none of them may leave anything behind.
-struct Stop {
-    interrupted: Signal,
-    ends: Ends,
-}
-
-impl Stop {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self { interrupted: signal(SignalKind::interrupt())?, ends: Ends::new()? })
-    }
-
-    async fn told(&mut self) {
-        tokio::select! {
-            _ = self.interrupted.recv() => {}
-            () = self.ends.told() => {}
-        }
-    }
 }
 
 /// Plays the session: here as words, and in every browser that is let in.

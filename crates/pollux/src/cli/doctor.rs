@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Look whether all is well, and say what to do where it is not
 ///
@@ -81,20 +81,33 @@ const SIGN: usize = 6;
 /// No line of a text is narrower.
 const LEAST: usize = 12;
 
-/// A text in lines that have room, cut between its words.
+/// A text in lines that have room, cut between its words, and within those that are longer than a line.
 fn folded(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(LEAST);
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().flat_map(|word| pieces(word, room)) {
         match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.width() + 1 + word.width() <= room.max(LEAST) => {
+            Some(line) if line.is_empty() => line.push_str(&word),
+            Some(line) if line.width() + 1 + word.width() <= room => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word),
         }
     }
     lines
+}
+
+/// A word in pieces that have room.
+fn pieces(word: &str, room: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for c in word.chars() {
+        match pieces.last_mut() {
+            Some(piece) if piece.width() + c.width().unwrap_or(0) <= room => piece.push(c),
+            _ => pieces.push(c.to_string()),
+        }
+    }
+    pieces
 }
 
 fn print(findings: &[Finding]) -> anyhow::Result<()> {
@@ -131,10 +144,13 @@ mod tests {
     use super::folded;
 
     #[test]
-    fn what_was_found_is_folded_between_its_words() {
+    fn what_was_found_is_folded_between_its_words_and_within_long_ones() {
         assert_eq!(folded("", 20), [""]);
         assert_eq!(folded("does not run; it is started", usize::MAX).len(), 1);
         assert_eq!(folded("does not run; it is started", 13), ["does not run;", "it is started"]);
-        assert_eq!(folded("/a/path/that/is/longer x", 13), ["/a/path/that/is/longer", "x"]);
+        assert_eq!(
+            folded("at /a/path/that/is/longer x", 13),
+            ["at", "/a/path/that/", "is/longer x"]
+        );
     }
 }

@@ -113,6 +113,7 @@ impl Rehearse {
             let hint = match &error {
                 StartError::Listen { .. } => "leave `--port` out to take a free one",
                 StartError::Journal { .. } => "give `--journal` a file that can be written",
+                StartError::Exists { .. } => "give `--to` a file that is not there yet",
                 StartError::Record { .. } => {
                     "UPSTREAM is an address such as https://generativelanguage.googleapis.com"
                 }

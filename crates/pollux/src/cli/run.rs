@@ -22,7 +22,7 @@ use output::Output;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::stream::{Outcome, Run as Order, Running};
 use pollux_agent::model::{Failure, Mode, Phase, StopReason};
-pub(super) use prompt::{duration, span};
+pub(super) use prompt::{duration, seconds, span};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -338,10 +338,10 @@ async fn start(
     Ok(order.start().await.map(|running| (running, kept)))
 }
 
-/// A run that was ended at once, in the middle of a turn of this session.
-fn cancelled(session: &str) -> Outcome {
+/// A run that was ended at once: in the middle of a turn of this session, or before there was one.
+fn cancelled(session: Option<&str>) -> Outcome {
     let failure = Failure::new(Phase::Cancelled, "cancelled", "the run was cancelled");
-    let session_id = Some(session.to_owned());
+    let session_id = session.map(str::to_owned);
     let stop_reason = Some(StopReason::Cancelled);
     Outcome { session_id, stop_reason, error: Some(failure), ..Outcome::default() }
 }

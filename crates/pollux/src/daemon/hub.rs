@@ -81,6 +81,8 @@ struct Inner {
     begins: tokio::sync::Mutex<()>,
     /// True while the agent's files have yet to be listed for the first time.
     lists: watch::Sender<bool>,
+    /// False while tmux has not said which agents live there.
+    sure: watch::Sender<bool>,
     stop: CancellationToken,
 }
 
@@ -139,6 +141,7 @@ impl Hub {
             tasks: Mutex::new(JoinSet::new()),
             begins: tokio::sync::Mutex::default(),
             lists: watch::Sender::new(false),
+            sure: watch::Sender::new(true),
             stop: CancellationToken::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -306,15 +309,18 @@ impl Hub {
 
     /// Brings the sessions up to date in whose middle the daemon before this one ended.
     pub async fn mend(self) {
-        let torn: Vec<String> = {
-            let slots = self.slots();
-            slots.iter().filter(|(_, slot)| slot.torn).map(|(id, _)| id.clone()).collect()
-        };
-        for id in torn {
+        for id in self.torn(|slot| !self.is_unsure(slot)) {
             if let Err(error) = self.ask(&id).await {
                 tracing::error!(session = %id, "could not be mended: {error:#}");
             }
         }
+    }
+
+    /// The sessions of this kind in whose middle the daemon before this one ended.
+    fn torn(&self, is: impl Fn(&Slot) -> bool) -> Vec<String> {
+        let slots = self.slots();
+        let torn = slots.iter().filter(|(_, slot)| slot.torn && is(slot));
+        torn.map(|(id, _)| id.clone()).collect()
     }
 
     /// Ends the task of a session, if it has one, and waits for it.

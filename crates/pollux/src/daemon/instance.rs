@@ -3,13 +3,14 @@
 mod place;
 mod settings;
 
-pub use place::{Address, Place};
+pub use place::{Address, Place, RUNS_ALREADY};
 use settings::Others;
 pub use settings::{Serve, Told};
 
 use super::clock::Wall;
 use super::door::tls::{self, Tls};
 use super::door::{Addresses, Door, Secret};
+use super::fits::Fits;
 use super::hub::agent::Agents;
 use super::hub::{Hub, Settings, Uploads};
 use super::log::{Keep, Log, retain};
@@ -139,10 +140,20 @@ impl Daemon {
         let stop = CancellationToken::new();
         let push = Arc::new(Push::new(Vapid::in_file(&place.vapid())?));
         let tasks = std::sync::Mutex::default();
-        let streams = Streams::default();
-        let api =
-            Api { hub, teams, tasks, door, addresses, fingerprint, secure, push, streams, stop };
-        let api = Arc::new(api);
+        let (streams, fits) = (Streams::default(), Fits::default());
+        let api = Arc::new(Api {
+            hub,
+            teams,
+            tasks,
+            door,
+            addresses,
+            fingerprint,
+            secure,
+            push,
+            streams,
+            fits,
+            stop,
+        });
         Ok(Self { place, _lock: lock, listeners, tls, api, keep, hooks, address })
     }
 
@@ -160,9 +171,12 @@ impl Daemon {
         let router = router(Arc::clone(&self.api));
         let hub = self.api.hub.clone();
         // Whoever asks finds the agents that live.
-        hub.take_up_all().await;
-        hub.sweep();
         let mut tasks = JoinSet::new();
+        if hub.take_up_all().await {
+            hub.sweep();
+        } else {
+            tasks.spawn(hub.clone().take_up_late());
+        }
         if let Some(hooks) = self.hooks {
             tasks.spawn(hub.clone().hear_hooks(hooks));
         }
@@ -213,10 +227,12 @@ async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
                 }
             }
         }
-        let uploads = hub.uploads().clone();
-        let forgot = tokio::task::spawn_blocking(move || uploads.forget(keep.age)).await;
-        if let Ok(Err(error)) = forgot {
-            tracing::error!("old pictures could not be let go: {error}");
+        if let Some(now) = wall.now() {
+            let uploads = hub.uploads().clone();
+            let forgot = tokio::task::spawn_blocking(move || uploads.forget(keep.age, now)).await;
+            if let Ok(Err(error)) = forgot {
+                tracing::error!("old pictures could not be let go: {error}");
+            }
         }
         tokio::select! {
             () = tokio::time::sleep(RETAIN) => {}

@@ -217,7 +217,9 @@ fn answered(now: &Summary) -> Call {
 
 /// What somebody who does not look wants to know, if anything.
 fn news(before: Option<&Summary>, now: &Summary) -> Option<Call> {
-    let before = before?;
+    // A session may ask something before it was ever heard of.
+    let nothing = Summary::empty(now.created_at);
+    let before = before.unwrap_or(&nothing);
     let asked = |summary: &Summary| -> Vec<Asked> {
         let questions = summary.questions.iter();
         questions.filter_map(|open| serde_json::from_str(open.question.get()).ok()).collect()
@@ -245,7 +247,7 @@ fn news(before: Option<&Summary>, now: &Summary) -> Option<Call> {
 #[cfg(test)]
 mod tests {
     use super::{Summary, checked, news};
-    use crate::api::CallKind;
+    use crate::api::{CallKind, OpenQuestion};
     use jiff::Timestamp;
     use pollux_agent::model::SessionStatus;
 
@@ -259,6 +261,17 @@ mod tests {
         let gone = of(SessionStatus::Exited);
         assert_eq!(news(Some(&working), &gone).unwrap().kind, CallKind::Failed);
         assert!(news(Some(&idle), &gone).is_none());
+    }
+
+    #[test]
+    fn a_device_is_called_for_a_question_that_was_open_when_its_session_was_seen_first() {
+        let question = serde_json::json!({ "id": "q1", "text": "May I?" });
+        let question = serde_json::value::to_raw_value(&question).unwrap();
+        let mut now = Summary::empty(Timestamp::UNIX_EPOCH);
+        now.status = SessionStatus::Waiting;
+        now.questions = vec![OpenQuestion { question, shown: String::new(), sent: None }];
+        assert_eq!(news(None, &now).unwrap().body, "May I?");
+        assert!(news(Some(&now), &now).is_none());
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub use openapi::document;
 pub use sessions::commanded;
 
 use super::door::{Addresses, Door, Guest};
+use super::fits::Fits;
 use super::hub::Hub;
 use super::push::Push;
 use super::server::Seat;
@@ -60,6 +61,8 @@ pub struct Api {
     pub push: Arc<Push>,
     /// The streams that devices have open.
     pub streams: Streams,
+    /// The windows that were made to fit the screens of clients.
+    pub fits: Fits,
     /// Cancelled when the daemon shall end.
     pub stop: CancellationToken,
 }

@@ -3,6 +3,7 @@
 //! Nothing waits in memory for a client. It reads from the log at its own pace, and one that does not read is sent away.
 
 use super::door::Guest;
+use super::fits::Fitter;
 use super::hub::Hub;
 use super::log::Bell;
 use super::reader::Reader;
@@ -13,7 +14,7 @@ use crate::trouble::Trouble;
 use axum::extract::ws::{Message, WebSocket};
 use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
-use pollux_agent::session::Command;
+use pollux_agent::session::{Command, Reply, Request};
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,6 +57,8 @@ struct Client {
     /// True while somebody looks at it.
     visible: bool,
     pictures: (mpsc::Sender<String>, mpsc::Receiver<String>),
+    /// The windows at the desk that have the size of its screen.
+    fitter: Fitter,
 }
 
 /// There is nobody to talk to any more, or there shall not be.
@@ -64,6 +67,7 @@ struct Gone;
 /// Talks to one client until either side has had enough.
 pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
     let (out, input) = socket.split();
+    let fitter = api.fits.fitter();
     let mut client = Client {
         api,
         guest,
@@ -76,6 +80,7 @@ pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
         screens: HashMap::new(),
         visible: false,
         pictures: mpsc::channel(1),
+        fitter,
     };
     let hello = ServerFrame::Hello(Hello::to(&client.guest.name, &client.guest.scopes));
     if client.frame(&hello).await.is_ok() {
@@ -89,9 +94,23 @@ pub async fn talk(api: Arc<Api>, guest: Guest, socket: WebSocket) {
     // What was asked for is done to its end, and is in the audit log, whoever has gone.
     let done = async { while client.commands.join_next().await.is_some() {} };
     let _late = tokio::time::timeout(PATIENCE, done).await;
+    client.give_back().await;
 }
 
 impl Client {
+    /// Whoever sits at the desk has his windows again.
+    async fn give_back(&self) {
+        if self.api.stop.is_cancelled() {
+            return;
+        }
+        for session in self.fitter.left() {
+            let id = format!("give-back-{}", uuid::Uuid::new_v4());
+            let request = Request { id, by: self.guest.by(), command: Command::GiveBack };
+            // The agent may be gone, and the window with it.
+            drop(self.api.hub.command(&session, request).await);
+        }
+    }
+
     async fn run(&mut self, mut input: SplitStream<WebSocket>) -> Result<(), Gone> {
         let mut beat = tokio::time::interval(Duration::from_secs(HEARTBEAT_SECONDS));
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -235,6 +254,7 @@ impl Client {
     /// Begins to do what it was told. Commands for one session are done in their order, those for others beside them.
     fn command(&mut self, id: String, session_id: String, command: Command) {
         let (api, guest) = (Arc::clone(&self.api), self.guest.clone());
+        let fitter = self.fitter.clone();
         let (done, is_done) = oneshot::channel();
         self.last.retain(|_, last| last.try_recv() == Err(TryRecvError::Empty));
         let before = self.last.insert(session_id.clone(), is_done);
@@ -243,7 +263,10 @@ impl Client {
                 // It is dropped when it is over.
                 let _over = before.await;
             }
-            let outcome = commanded(&api, &guest, &session_id, id.clone(), command).await;
+            let outcome = commanded(&api, &guest, &session_id, id.clone(), command.clone()).await;
+            if let Ok(Reply::Done(_)) = outcome {
+                fitter.did(&session_id, &command);
+            }
             drop::<oneshot::Sender<()>>(done);
             let frame = match outcome {
                 Ok(reply) => ServerFrame::Result { id, reply },

@@ -32,8 +32,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 }
 
 fn is_obeyed(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let marks = matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}');
+    let turns = marks || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     // Line and paragraph separators break lines for some readers and not for others.
     let breaks = matches!(c, '\u{2028}' | '\u{2029}');
     (c.is_control() && c != '\n' && c != '\t') || turns || breaks
@@ -69,6 +69,9 @@ mod tests {
         let hostile =
             "a\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7}b\u{9b}31mc\rd\r\ne\u{8}\u{7f}\u{202e}f\u{1b}[1";
         assert_eq!(clean(hostile), "a␛[2J␛]52;c;ZXZpbA==␇b\u{fffd}31mc␍d\ne␈␡\u{fffd}f␛[1");
+        for turns in ["\u{61c}", "\u{200f}", "\u{2066}"] {
+            assert_eq!(clean(turns), "\u{fffd}", "{turns:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::piece::{self, Call, Detail, Piece};
 use super::{Header, Options};
 use pollux_agent::model::{ImageSource, Message};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::io::{self, Write};
 
 /// Writes a session.
@@ -127,26 +128,23 @@ fn escaped(text: &str) -> String {
 
 /// A model's text with its last fence closed: an answer that was cut off must not swallow what comes after it.
 fn closed(text: &str) -> String {
-    let mut open: Option<&str> = None;
-    for line in text.lines() {
-        let trimmed = line.trim_start();
-        let fence = trimmed.trim_start_matches(['`', '~']);
-        let fence = trimmed.get(..trimmed.len() - fence.len()).unwrap_or_default();
-        let is_fence = fence.len() >= 3;
-        match open {
-            None if is_fence => open = Some(fence),
-            Some(opening)
-                if is_fence && fence.starts_with(opening) && trimmed.trim_end() == fence =>
-            {
-                open = None;
-            }
-            _ => {}
-        }
-    }
-    match open {
+    match open_fence(text) {
         None => text.to_owned(),
         Some(fence) => format!("{text}\n{fence}"),
     }
+}
+
+/// The fence of a code block that goes on behind the text.
+fn open_fence(text: &str) -> Option<&str> {
+    let with_more = format!("{text}\n\nmore");
+    let blocks = Parser::new(&with_more).into_offset_iter().filter_map(|(event, range)| {
+        let fenced = matches!(event, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))));
+        fenced.then_some(range)
+    });
+    let last = blocks.last().filter(|block| block.end == with_more.len())?;
+    let block = text.get(last.start..)?.trim_start();
+    let sign = block.chars().next()?;
+    block.get(..block.len() - block.trim_start_matches(sign).len())
 }
 
 fn image(source: &ImageSource<'_>) -> String {
@@ -187,6 +185,21 @@ mod tests {
         assert_eq!(closed("x\n~~~rust\nfn"), "x\n~~~rust\nfn\n~~~");
         assert_eq!(closed("````\n```\n````"), "````\n```\n````");
         assert_eq!(closed("plain"), "plain");
+    }
+
+    #[test]
+    fn a_fence_is_closed_only_where_one_is_open() {
+        for whole in [
+            "- a list:\n\n  ```sh\n  ls\n  ```\n- more",
+            "1. ```\n   cut off in a list, which what comes next ends",
+            "```x``` is code in a line\n\nand more",
+            "> ```\n> quoted",
+            "```\nx\n```",
+        ] {
+            assert_eq!(closed(whole), whole);
+        }
+        assert_eq!(closed("```x``` is code\n\n```\nfn"), "```x``` is code\n\n```\nfn\n```");
+        assert_eq!(closed("```\n"), "```\n\n```");
     }
 
     #[test]

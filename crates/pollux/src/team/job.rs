@@ -74,6 +74,8 @@ pub struct Rules {
     pub state: State,
     /// Since when its worker has been at it, pauses apart.
     pub since: Timestamp,
+    /// Since when it waits for a person, where it does.
+    pub asked_at: Option<Timestamp>,
     /// When its caller no longer waits.
     pub deadline: Option<Timestamp>,
     /// What it may take.
@@ -193,9 +195,26 @@ fn over(job: &Rules, seen: &Seen, now: Timestamp) -> Option<String> {
     let seconds = job.budget.seconds?;
     let worked = now.duration_since(job.since);
     let most = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-    // Its time begins when its worker does.
-    let works = seen.status == SessionStatus::Working && job.state != State::Starting;
+    let works = seen.status == SessionStatus::Working && !is_free(job.state);
     (worked >= most && works).then(|| format!("it has worked for {seconds} s"))
+}
+
+/// True where a worker takes none of its time: it is being started, or waits for a person.
+fn is_free(state: State) -> bool {
+    matches!(state, State::Starting | State::Waiting)
+}
+
+/// Since when a worker counts as being at it, when its job is in another state from now on.
+pub fn since(job: &Rules, state: State, now: Timestamp) -> Timestamp {
+    match (job.state, state) {
+        (State::Starting, State::Working) => now,
+        (State::Waiting, _) => {
+            let waited = job.asked_at.map(|asked_at| now.duration_since(asked_at));
+            let later = job.since.saturating_add(waited.unwrap_or_default());
+            later.map_or(now, |later| later.min(now))
+        }
+        _ => job.since,
+    }
 }
 
 /// When time alone changes something, if ever.
@@ -203,9 +222,8 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
     if job.state.is_final() || matches!(job.state, State::Paused | State::TimedOut) {
         return None;
     }
-    // A worker that is being started or waits for a person takes none of its time; when it goes on, that is heard.
-    let idle = matches!(job.state, State::Starting | State::Waiting);
-    let seconds = job.budget.seconds.filter(|_| !idle);
+    // When a worker that takes none of its time goes on, that is heard.
+    let seconds = job.budget.seconds.filter(|_| !is_free(job.state));
     let budget = seconds.and_then(|seconds| {
         let most = SignedDuration::from_secs(i64::try_from(seconds).ok()?);
         job.since.saturating_add(most).ok()
@@ -217,7 +235,9 @@ pub fn wakes_at(job: &Rules) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, End, Ended, Rules, Seen, SessionStatus, State, Step, step, wakes_at};
+    use super::{
+        Budget, End, Ended, Rules, Seen, SessionStatus, State, Step, since, step, wakes_at,
+    };
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;
 
@@ -226,7 +246,7 @@ mod tests {
     }
 
     fn job(state: State) -> Rules {
-        Rules { state, since: now(), deadline: None, budget: Budget::default() }
+        Rules { state, since: now(), asked_at: None, deadline: None, budget: Budget::default() }
     }
 
     fn seen(status: SessionStatus) -> Seen {
@@ -343,6 +363,25 @@ mod tests {
         assert_eq!(step(&rules, &works, later), None);
         let late = later + SignedDuration::from_secs(1);
         assert!(matches!(step(&rules, &works, late), Some(Step::Pause(_))));
+    }
+
+    #[test]
+    fn the_time_that_a_worker_waits_for_a_person_is_none_of_its_own() {
+        let after = |seconds| now() + SignedDuration::from_secs(seconds);
+        let mut rules = job(State::Working);
+        rules.budget.seconds = Some(60);
+        let asks = Seen { asks: true, ..seen(SessionStatus::Waiting) };
+        assert_eq!(step(&rules, &asks, after(20)), Some(Step::Become(State::Waiting, None)));
+        (rules.state, rules.asked_at) = (State::Waiting, Some(after(20)));
+        // It was answered after two hours.
+        let works = seen(SessionStatus::Working);
+        let goes_on = Some(Step::Become(State::Working, None));
+        assert_eq!(step(&rules, &works, after(7220)), goes_on);
+        rules.since = since(&rules, State::Working, after(7220));
+        rules.state = State::Working;
+        assert_eq!(step(&rules, &works, after(7259)), None);
+        assert_eq!(wakes_at(&rules), Some(after(7260)));
+        assert!(matches!(step(&rules, &works, after(7260)), Some(Step::Pause(_))));
     }
 
     fn any_seen() -> impl Strategy<Value = Seen> {

@@ -70,17 +70,24 @@ impl Limits {
 }
 
 impl Limits {
-    /// The budget of a job that is gone on with, which has taken so many tokens. Where nobody says how many it may take
-    /// besides, and it has none left, it gets as many as it had. None of it is more than one job may take.
-    pub fn more(&self, had: Budget, spent: u64, more: Budget) -> Budget {
+    /// The budget of a job that is gone on with, which has taken so many tokens, and how many of them it was given now. Where
+    /// nobody says how many it may take besides, and it has none left, it gets as many as it was given last: at first that is
+    /// its whole budget. None of it is more than one job may take.
+    pub fn more(
+        &self,
+        had: Budget,
+        granted: Option<u64>,
+        spent: u64,
+        more: Budget,
+    ) -> (Budget, Option<u64>) {
         let seconds = more.seconds.or(had.seconds);
-        let limited = self.budget(Budget { tokens: more.tokens.or(had.tokens), seconds });
-        let is_left = more.tokens.is_none() && had.tokens.is_some_and(|had| spent < had);
-        let besides = |tokens: u64| spent.saturating_add(tokens);
-        Budget {
-            tokens: if is_left { had.tokens } else { limited.tokens.map(besides) },
-            seconds: limited.seconds,
+        let tokens = more.tokens.or(granted).or(had.tokens);
+        let given = self.budget(Budget { tokens, seconds });
+        if more.tokens.is_none() && had.tokens.is_some_and(|had| spent < had) {
+            return (Budget { tokens: had.tokens, ..given }, granted);
         }
+        let besides = |tokens: u64| spent.saturating_add(tokens);
+        (Budget { tokens: given.tokens.map(besides), ..given }, given.tokens)
     }
 }
 
@@ -104,11 +111,31 @@ mod tests {
             ..Limits::default()
         };
         let budget = |tokens, seconds| Budget { tokens, seconds };
-        let more = |spent, more| limits.more(budget(Some(500), Some(30)), spent, more);
+        let more = |spent, more| limits.more(budget(Some(500), Some(30)), None, spent, more).0;
         assert_eq!(more(510, budget(None, None)), budget(Some(1010), Some(30)));
         assert_eq!(more(510, budget(Some(90), None)), budget(Some(600), Some(30)));
         assert_eq!(more(510, budget(Some(9999), Some(9999))), budget(Some(1510), Some(60)));
         assert_eq!(more(20, budget(None, Some(40))), budget(Some(500), Some(40)), "its time");
+    }
+
+    #[test]
+    fn a_job_that_is_gone_on_with_again_and_again_gets_each_time_what_it_was_given_last() {
+        let limits = Limits::default();
+        let tokens = |tokens| Budget { tokens, seconds: None };
+        let more = |(had, granted): (Budget, _), spent, besides| {
+            let had = Budget { seconds: None, ..had };
+            limits.more(had, granted, spent, tokens(besides))
+        };
+        let once = more((tokens(Some(500)), None), 510, None);
+        assert_eq!((once.0.tokens, once.1), (Some(1010), Some(500)));
+        let twice = more(once, 1020, None);
+        assert_eq!((twice.0.tokens, twice.1), (Some(1520), Some(500)));
+        let with_less = more(twice, 1520, Some(90));
+        assert_eq!((with_less.0.tokens, with_less.1), (Some(1610), Some(90)));
+        // Its time was over before its tokens were: they stay what they are.
+        assert_eq!(more(with_less, 1600, None).0.tokens, Some(1610));
+        assert_eq!(more(with_less, 1611, None).0.tokens, Some(1701));
+        assert_eq!(more((tokens(None), None), 9, None).0.tokens, None, "there is no limit");
     }
 
     #[test]

@@ -286,6 +286,10 @@ impl Fields {
     fn tools(&mut self, role: Option<&str>) -> Result<(Tools, Tools), Wrong> {
         let (tools, allowed) = (self.words("tools")?, self.words("allowedTools")?);
         if let Some(words) = allowed.or(tools) {
+            // It would name nothing, and whoever wrote it means something.
+            if let Some(word) = words.iter().find(|word| !is_tool(word)) {
+                return Err(Wrong(format!("`{word}` is no name of a tool")));
+            }
             let tools = Tools::named(words.iter().map(String::as_str));
             return Ok((tools.clone(), tools));
         }
@@ -329,21 +333,53 @@ impl Fields {
             if !is_name(&name) {
                 return Err(Wrong(format!("`{name}` is no name of a server")));
             }
-            let server = serde_json::from_value(value).map_err(|_error| {
-                Wrong(format!("the server `{name}` needs a `command` or a `url`"))
-            })?;
-            servers.insert(name, server);
+            let Value::Object(fields) = value else {
+                return Err(Wrong(format!("the server `{name}` needs a `command` or a `url`")));
+            };
+            let mut fields = Self { fields, notes: Vec::new() };
+            let read = fields.server();
+            servers.insert(
+                name.clone(),
+                read.map_err(|wrong| Wrong(format!("the server `{name}`: {wrong}")))?,
+            );
+            let left = fields.fields.keys();
+            self.notes
+                .extend(left.map(|key| format!("`{key}` of the server `{name}` is not used")));
         }
         Ok(servers)
+    }
+
+    /// A server, of what is said of one.
+    fn server(&mut self) -> Result<Server, Wrong> {
+        let transport = self.text("type")?;
+        if let Some(url) = self.text("url")? {
+            return Ok(Server::Remote { url, transport, headers: self.texts("headers")? });
+        }
+        let command = self.text("command")?;
+        let command = command.ok_or_else(|| Wrong("it needs a `command` or a `url`".into()))?;
+        let args = self.list("args")?.unwrap_or_default();
+        Ok(Server::Program { command, args, env: self.texts("env")? })
     }
 
     fn text(&mut self, name: &str) -> Result<Option<String>, Wrong> {
         match self.fields.remove(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(other.to_string())),
-            Some(_) => Err(Wrong(format!("`{name}` is no text"))),
+            Some(value) => {
+                plain(value).map(Some).ok_or_else(|| Wrong(format!("`{name}` is no text")))
+            }
         }
+    }
+
+    /// Texts by name.
+    fn texts(&mut self, name: &str) -> Result<BTreeMap<String, String>, Wrong> {
+        let wrong = || Wrong(format!("`{name}` is no list of texts by name"));
+        let all = match self.fields.remove(name) {
+            None | Some(Value::Null) => return Ok(BTreeMap::new()),
+            Some(Value::Object(all)) => all,
+            Some(_) => return Err(wrong()),
+        };
+        let pair = |(key, value): (String, Value)| Ok((key, plain(value).ok_or_else(wrong)?));
+        all.into_iter().map(pair).collect()
     }
 
     fn flag(&mut self, name: &str) -> Result<bool, Wrong> {
@@ -354,15 +390,23 @@ impl Fields {
         }
     }
 
+    /// A list of words, or words in one line with commas between them.
     fn words(&mut self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
+        let Some(Value::String(line)) = self.fields.get(name) else { return self.list(name) };
+        let words = line.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let words = words.map(str::to_owned).collect();
+        self.fields.remove(name);
+        Ok(Some(words))
+    }
+
+    fn list(&mut self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
         let wrong = || Wrong(format!("`{name}` is no list of words"));
         let all = match self.fields.remove(name) {
             None | Some(Value::Null) => return Ok(None),
-            Some(Value::String(word)) => return Ok(Some(vec![word])),
             Some(Value::Array(all)) => all,
             Some(_) => return Err(wrong()),
         };
-        let word = |value: Value| value.as_str().map(str::to_owned).ok_or_else(wrong);
+        let word = |value: Value| plain(value).ok_or_else(wrong);
         all.into_iter().map(word).collect::<Result<_, _>>().map(Some)
     }
 
@@ -378,6 +422,21 @@ impl Fields {
         }
         notes
     }
+}
+
+/// A text; YAML takes `8080` and `true` for something else.
+fn plain(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// True for what can name tools: a word, a server's or one of its tools', with `*` for any letters.
+fn is_tool(word: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-@/*.:".contains(c);
+    !word.is_empty() && word.chars().all(fits)
 }
 
 #[cfg(test)]
@@ -433,6 +492,32 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_read_as_yaml_writes_it_and_what_of_it_is_not_used_is_noted() {
+        let profile = read(
+            "---\nmcpServers:\n  one: {type: stdio, command: c, args: [--port, 8080, true], env: {PORT: 8080, ON: yes, OFF: false}, \
+             timeout: 5, excludeTools: [x]}\n  two: {url: 'http://x', headers: {N: 1}, cwd: /}\n---\n",
+        )
+        .unwrap();
+        let Some(Server::Program { args, env, .. }) = profile.servers.get("one") else {
+            panic!("{:?}", profile.servers)
+        };
+        assert_eq!(args, &["--port", "8080", "true"]);
+        assert_eq!((env["PORT"].as_str(), env["OFF"].as_str()), ("8080", "false"));
+        let notes = profile.notes.join("\n");
+        for word in ["`timeout` of the server `one`", "`excludeTools`", "`cwd` of the server `two`"]
+        {
+            assert!(notes.contains(word), "{word}: {notes}");
+        }
+        assert_eq!(profile.notes.len(), 3, "{notes}");
+    }
+
+    #[test]
+    fn tools_in_one_line_with_commas_are_each_a_tool() {
+        let one_line = read("---\ntools: fs_read, execute_bash\n---\n").unwrap();
+        assert_eq!(one_line.tools, Tools::named(["fs_read", "execute_bash"]));
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         for (text, word) in [
             ("---\nname: ../x\n---\n", "no name"),
@@ -442,7 +527,11 @@ mod tests {
             ("---\ntools: 5\n---\n", "no list"),
             ("---\nrole: king\n---\n", "no role `king`"),
             ("---\nfiles: mine\n---\n", "`own` or `shared`"),
-            ("---\nmcpServers: {a: {}}\n---\n", "command"),
+            ("---\nmcpServers: {a: {}}\n---\n", "`command` or a `url`"),
+            ("---\nmcpServers: {a: {command: c, args: [[1]]}}\n---\n", "`args` is no list"),
+            ("---\nmcpServers: {a: {command: c, env: [1]}}\n---\n", "`env`"),
+            ("---\ntools: ['run_shell_command(git)']\n---\n", "`run_shell_command(git)`"),
+            ("---\nallowedTools: [fs_read execute_bash]\n---\n", "`fs_read execute_bash`"),
         ] {
             let wrong = read(text).unwrap_err();
             assert!(wrong.0.contains(word), "{text}: {wrong}");

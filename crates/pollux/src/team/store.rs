@@ -86,6 +86,7 @@ impl Store {
             };
             // One that cannot be read is not passed over: it would be another that is used under its name.
             let profile = text.and_then(|text| self.parse(&text, name));
+            let profile = profile.map(|profile| called(profile, name));
             return Some(Found { name: name.to_owned(), from: Origin::File(path), profile });
         }
         let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name)?;
@@ -147,6 +148,17 @@ pub fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
+/// A profile by the name by which it is asked for: that is what jobs write down and look for again, and it must not lead to
+/// another profile.
+fn called(profile: Profile, name: &str) -> Profile {
+    if profile.name == name {
+        return profile;
+    }
+    let note = format!("it calls itself `{}`; it is asked for as `{name}`", profile.name);
+    let notes = profile.notes.into_iter().chain([note]).collect();
+    Profile { name: name.to_owned(), notes, ..profile }
+}
+
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -179,5 +191,18 @@ mod tests {
         assert!(store.find("reviewer").is_err(), "what is built in does not take its place");
         assert!(store.look("../developer").is_none());
         assert!(store.find("nobody").is_err());
+    }
+
+    #[test]
+    fn a_copy_that_still_has_the_name_of_another_is_what_its_file_is_called() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store { own: directory.path().to_owned(), ..Store::default() };
+        let text = "---\nname: developer\ntools: [fs_read]\n---\nRead.\n";
+        std::fs::write(directory.path().join("strict.md"), text).unwrap();
+        let strict = store.find("strict").unwrap();
+        assert_eq!(strict.name, "strict");
+        assert!(strict.notes.iter().any(|note| note.contains("`developer`")), "{:?}", strict.notes);
+        // What a job writes down is what is found again.
+        assert_eq!(store.find(&strict.name).unwrap().tools, strict.tools);
     }
 }

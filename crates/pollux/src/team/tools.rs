@@ -32,6 +32,14 @@ const WEB: &[&str] = &["web_fetch", "google_web_search"];
 /// They change nothing, and are there whatever else is not.
 const HARMLESS: &[&str] = &["update_topic", "write_todos", "ask_user", "activate_skill"];
 const PLANNING: &[&str] = &["enter_plan_mode", "exit_plan_mode"];
+/// Beside those that read and list, these ask nobody, in any mode.
+const QUIET: &[&str] = &[
+    "update_topic",
+    "write_todos",
+    "google_web_search",
+    "list_background_processes",
+    "read_background_output",
+];
 
 /// The tools that an agent may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,20 +129,29 @@ impl Tools {
                 of_server(&mut text, server, called);
                 continue;
             }
-            let changes = WRITES.contains(&name.as_str());
-            let runs = SHELL.first() == Some(&name.as_str()) || name == "web_fetch";
-            if changes {
-                rule(&mut text, name, None, ("ask_user", 930), &["default"]);
-                rule(&mut text, name, None, ("allow", 930), &["autoEdit", "yolo"]);
-            } else if runs {
-                rule(&mut text, name, None, ("ask_user", 930), &["default", "autoEdit"]);
-                rule(&mut text, name, None, ("allow", 930), &["yolo"]);
-            } else {
-                rule(&mut text, name, None, ("allow", 930), &[]);
+            for (decision, modes) in of_tool(name) {
+                rule(&mut text, name, None, (decision, 930), modes);
             }
         }
         rule(&mut text, "*", None, ("deny", 920), &[]);
         text
+    }
+}
+
+/// What is decided about a tool of the agent's own, and in which modes: in all where none is named, and refused in those that
+/// are not. What asks a person by itself (a question, a plan that is to be approved) would answer itself where it is
+/// allowed; a tool that nobody here knows asks as a command does.
+fn of_tool(name: &str) -> &'static [(&'static str, &'static [&'static str])] {
+    match name {
+        "ask_user" => &[("ask_user", &[])],
+        "activate_skill" => &[("ask_user", &["plan", "default", "autoEdit"]), ("allow", &["yolo"])],
+        "enter_plan_mode" => &[("ask_user", &["default", "autoEdit"])],
+        "exit_plan_mode" => &[("ask_user", &["plan"])],
+        _ if [READS, LISTS, QUIET].concat().contains(&name) => &[("allow", &[])],
+        _ if WRITES.contains(&name) => {
+            &[("ask_user", &["default"]), ("allow", &["autoEdit", "yolo"])]
+        }
+        _ => &[("ask_user", &["default", "autoEdit"]), ("allow", &["yolo"])],
     }
 }
 
@@ -231,6 +248,44 @@ mod tests {
         let policy = Tools::named(["@pollux/send_message"]).policy_for(&str::to_owned);
         assert!(policy.contains("\"mcp_pollux_send_message\""), "{policy}");
         assert!(!policy.contains("handoff") && !policy.contains("\"*\"\nmcpName"), "{policy}");
+    }
+
+    /// What the agent's policy engine says of a tool: the rule of the highest priority that fits.
+    fn decision(policy: &str, tool: &str, mode: &str) -> String {
+        let policy: toml::Value = toml::from_str(policy).unwrap();
+        let fits = |rule: &&toml::Value| {
+            let name = rule["toolName"].as_str().unwrap();
+            let modes = rule.get("modes").map(|modes| modes.as_array().unwrap());
+            let in_mode = modes.is_none_or(|all| all.iter().any(|it| it.as_str() == Some(mode)));
+            (name == tool || name == "*") && rule.get("mcpName").is_none() && in_mode
+        };
+        let rules = policy["rule"].as_array().unwrap().iter().filter(fits);
+        let first = rules.max_by_key(|rule| rule["priority"].as_integer().unwrap()).unwrap();
+        first["decision"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn what_asks_a_person_is_not_allowed_to_answer_itself() {
+        let words = ["@builtin", "fs_*", "shell", "web", "save_memory"];
+        let policy = Tools::named(words).policy_for(&str::to_owned);
+        for (tool, plan, default, auto_edit, yolo) in [
+            ("read_file", "allow", "allow", "allow", "allow"),
+            ("write_todos", "allow", "allow", "allow", "allow"),
+            ("google_web_search", "allow", "allow", "allow", "allow"),
+            ("read_background_output", "allow", "allow", "allow", "allow"),
+            ("ask_user", "ask_user", "ask_user", "ask_user", "ask_user"),
+            ("activate_skill", "ask_user", "ask_user", "ask_user", "allow"),
+            ("enter_plan_mode", "deny", "ask_user", "ask_user", "deny"),
+            ("exit_plan_mode", "ask_user", "deny", "deny", "deny"),
+            ("write_file", "deny", "ask_user", "allow", "allow"),
+            ("run_shell_command", "deny", "ask_user", "ask_user", "allow"),
+            ("save_memory", "deny", "ask_user", "ask_user", "allow"),
+            ("what_a_later_version_brings", "deny", "deny", "deny", "deny"),
+        ] {
+            let said =
+                ["plan", "default", "autoEdit", "yolo"].map(|it| decision(&policy, tool, it));
+            assert_eq!(said, [plan, default, auto_edit, yolo], "{tool}");
+        }
     }
 
     fn any_tools() -> impl Strategy<Value = Tools> {

@@ -5,6 +5,8 @@ use super::run::{Place, lines, pollux, program, stderr, stdout};
 use pollux_e2e::repository;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 use tempfile::TempDir;
 
 #[test]
@@ -75,6 +77,58 @@ fn one_process_serves_several_prompts() {
     let prompts: Vec<&Value> =
         events.iter().filter(|e| e["type"] == "turn_started").map(|e| &e["prompt"]).collect();
     assert_eq!(prompts, ["hello one", "hello two", "hello three"]);
+}
+
+#[test]
+fn a_file_is_attached_to_the_first_of_several_prompts() {
+    let Some(place) = Place::newest() else { return };
+    let file = place.work().join("note.txt");
+    fs::write(&file, "a note about herons").unwrap();
+    let mut command = place.rehearse_own("[default]\nreply = \"Yes.\"\n", &program());
+    command.args(["run", "--interactive", "hello one", "--attach", "note.txt", "--agent-path"]);
+    let ran = command.arg(place.program()).write_stdin("hello two\n").output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let turns = place.turns();
+    let told: Vec<usize> =
+        turns.iter().map(|turn| turn.to_string().matches("about herons").count()).collect();
+    assert_eq!(told, [1, 1], "the second has the first before it: {turns:#?}");
+}
+
+#[test]
+fn an_agent_that_is_being_started_ends_with_whoever_starts_it() {
+    let directory = TempDir::new().unwrap();
+    // Gemini CLI as far as its version, and then nothing.
+    let agent = directory.path().join("gemini");
+    let silent = "#!/bin/sh\n[ \"$1\" = --version ] && echo 0.61.0 && exit\nexec sleep 1000\n";
+    fs::write(&agent, silent).unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let commands = [
+        ("run hello --agent-command 'sleep 1000'", 130),
+        ("run hello --agent-path ./gemini", 130),
+        ("capabilities --probe --agent-command 'sleep 1000'", 130),
+        ("claude -p hello --agent-path ./gemini", 1),
+    ];
+    for (command, code) in commands {
+        let started = "grep -lsz \"^POLLUX_CHILD=$run-\" /proc/[0-9]*/environ";
+        // The program that tells its version is a child too, and soon gone.
+        let sleeps =
+            format!("for it in $({started}); do cat ${{it%environ}}comm; done | grep -q sleep");
+        let script = format!(
+            "{} {command} & run=$!; until {sleeps}; do sleep 0.05; done; kill -TERM $run; wait $run; \
+             echo code $?; echo left $({started} | wc -l)",
+            program()
+        );
+        let mut bash = assert_cmd::Command::new("bash");
+        bash.current_dir(directory.path()).env("HOME", directory.path());
+        bash.env("XDG_DATA_HOME", directory.path().join("data"));
+        let ran = bash.args(["-c", &script]).timeout(Duration::from_mins(1)).output().unwrap();
+        let told = stdout(&ran);
+        assert!(
+            told.ends_with(&format!("code {code}\nleft 0\n")),
+            "{command}: {told}{}",
+            stderr(&ran)
+        );
+    }
 }
 
 #[test]

@@ -151,6 +151,25 @@ fn plans_modes_and_models_are_told_as_the_protocol_has_them() {
 }
 
 #[test]
+fn a_session_that_is_open_is_not_opened_twice() {
+    let Some(place) = Place::newest() else { return };
+    let again = json!({ "cwd": place.work(), "sessionId": "$s", "mcpServers": [] });
+    let steps = json!([
+        ["new", { "cwd": place.work(), "mcpServers": [] }, "s"],
+        ["prompt", { "sessionId": "$s", "prompt": text("hello") }],
+        ["load", again],
+        ["resume", again],
+        ["prompt", { "sessionId": "$s", "prompt": text("hello again") }],
+    ]);
+    let heard = edit(&place, "greeting", &json!({ "steps": steps }), &[]);
+    let errors = heard.at("error");
+    let codes: Vec<&Value> = errors.iter().map(|error| &error["data"]["code"]).collect();
+    assert_eq!(codes, ["already_open", "already_open"], "{:#?}", heard.0);
+    let answers = heard.at("answer").into_iter().filter(|line| line["step"] == "prompt");
+    assert_eq!(answers.count(), 2, "the one that is open goes on: {:#?}", heard.0);
+}
+
+#[test]
 fn the_sdk_for_python_drives_it() {
     let Some(place) = Place::newest() else { return };
     let sdk = ACP_SDK_PYTHON.python().unwrap();

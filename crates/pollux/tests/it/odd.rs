@@ -1,9 +1,13 @@
 //! An agent that is not as others are: it takes no mode, dies, keeps no file, and asks for what looks like something else.
 
 use super::user::{Done, User};
+use pollux_e2e::package::ACP_SDK;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// A daemon with such an agent. Both end with the value.
 struct Odd(User);
@@ -31,11 +35,36 @@ impl Odd {
         })
     }
 
+    /// What an editor hears that takes these steps.
+    #[expect(clippy::disallowed_methods, reason = "the editor needs node, wherever it is")]
+    fn edit(&self, steps: &Value) -> Vec<Value> {
+        let sdk = ACP_SDK.npm().unwrap();
+        let sdk = sdk.join("node_modules/@agentclientprotocol/sdk/dist/v1/unstable/acp.js");
+        let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/editor/client.mjs");
+        let mut command = self.0.command_of(Path::new("node"), "");
+        command.arg(client).arg(sdk).arg(json!({ "steps": steps }).to_string());
+        command.args([env!("CARGO_BIN_EXE_pollux"), "acp"]);
+        command.env("GEMINI_CLI_PATH", self.0.path().join("gemini"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let mut command = assert_cmd::Command::from_std(command);
+        let heard = command.timeout(Duration::from_mins(1)).output().unwrap();
+        let text = String::from_utf8(heard.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     /// A session that waits for a prompt.
     fn session(&self) -> String {
         let begun = self.run("new --driver acp --wait hello");
         assert_eq!(begun.code, 0, "{begun:?}");
         begun.out.lines().next().unwrap().to_owned()
+    }
+}
+
+/// Waits until something is so.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{what}");
     }
 }
 
@@ -57,12 +86,32 @@ fn a_mode_that_the_agent_does_not_take_is_refused_in_its_words() {
 }
 
 #[test]
+fn an_editor_that_has_joined_hears_that_a_mode_or_a_model_was_not_taken() {
+    let odd = Odd::new();
+    let id = odd.session();
+    let model = |name: &str| json!({ "sessionId": id, "configId": "model", "value": name });
+    let heard = odd.edit(&json!([
+        ["load", { "sessionId": id, "cwd": odd.0.path(), "mcpServers": [] }],
+        ["set_mode", { "sessionId": id, "modeId": "autoEdit" }],
+        ["set_option", model("another")],
+        ["set_mode", { "sessionId": id, "modeId": "default" }],
+    ]));
+    let errors: Vec<&Value> = heard.iter().filter(|line| line["at"] == "error").collect();
+    let steps: Vec<&Value> = errors.iter().map(|error| &error["step"]).collect();
+    assert_eq!(steps, ["set_mode", "set_option"], "{heard:#?}");
+    let said = errors[0]["message"].as_str().unwrap();
+    assert!(said.contains("I keep my mode"), "{said}");
+    let last = heard.last().unwrap();
+    assert_eq!((&last["at"], &last["step"]), (&json!("answer"), &json!("set_mode")), "{heard:#?}");
+}
+
+#[test]
 fn what_was_said_is_told_also_where_it_is_written_down_nowhere() {
     let odd = Odd::new();
     let done = odd.run("new --driver acp --wait hello");
     assert!(done.out.contains("you said hello"), "{done:?}");
     let done = odd.run("new --driver acp --wait --json hello");
-    let told: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    let told: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(told["answer"], "you said hello\n", "{told}");
     assert_eq!(told["status"], "idle", "as it is then, and not as it was before: {told}");
     assert!(told["seq"].as_u64().unwrap() > 0, "{told}");
@@ -77,6 +126,63 @@ fn who_waits_for_an_agent_that_dies_is_told_of_it() {
     assert!(done.err.contains("warning:"), "{done:?}");
     let shown = odd.run(&format!("show {id}"));
     assert!(shown.out.contains("ended: "), "{shown:?}");
+}
+
+#[test]
+fn a_pipe_and_json_get_what_was_said_as_it_was_said() {
+    let odd = Odd::new();
+    let done = odd.run("run --via acp \u{1b}[31mred");
+    assert_eq!(done.out, "you said \u{1b}[31mred\n", "{done:?}");
+    let done = odd.run("new --driver acp --wait \u{1b}[31mred");
+    assert!(done.out.ends_with("\nyou said \u{1b}[31mred\n"), "{done:?}");
+    let done = odd.run("new --driver acp --wait --json \u{1b}[31mred");
+    let told: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(told["answer"], "you said \u{1b}[31mred\n", "{told}");
+}
+
+#[test]
+fn a_mode_of_which_nothing_is_heard_because_the_daemon_dies_was_not_set() {
+    let odd = Odd::new();
+    let id = odd.session();
+    let mut sets = odd.0.command(&format!("mode {id} yolo"));
+    let sets = sets.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the daemon was told", || odd.run("audit").out.contains("  mode  "));
+    let address = odd.0.path().join("data/pollux/daemon/address.json");
+    let address: Value = serde_json::from_slice(&fs::read(address).unwrap()).unwrap();
+    let pid = i32::try_from(address["pid"].as_i64().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let done = sets.wait_with_output().unwrap();
+    let err = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.code() == Some(2) && err.contains("the daemon is gone"), "{err}");
+}
+
+#[test]
+fn an_id_out_of_a_session_file_does_nothing_to_a_terminal() {
+    let odd = Odd::new();
+    let rows = [
+        json!({ "sessionId": "evil\u{202e}\u{7}", "startTime": "2026-11-15T17:55:00Z" }),
+        json!({ "id": "u", "type": "user", "content": "a heron" }),
+        json!({ "id": "g", "type": "gemini", "content": "a stork" }),
+    ];
+    let rows = rows.map(|row| row.to_string() + "\n").concat();
+    odd.0.put("session-2026-11-15T17-55-evil.jsonl", &rows);
+    until("it is seen", || odd.run("ls --all --quiet").out.contains("evil"));
+    for line in ["ls --all --quiet", "search heron", "audit"] {
+        let done = odd.run(line);
+        assert!(!done.out.contains(['\u{202e}', '\u{7}']), "{line}: {done:?}");
+    }
+}
+
+#[test]
+fn a_machine_without_certificates_has_a_daemon_too() {
+    let odd = Odd::new();
+    let none = odd.0.path().join("none.pem");
+    fs::write(&none, "").unwrap();
+    let done = odd.0.run_with("ls", |command| {
+        command.env("SSL_CERT_FILE", &none).env("SSL_CERT_DIR", odd.0.path().join("none"));
+    });
+    assert_eq!(done.code, 0, "{done:?}");
 }
 
 #[test]
@@ -126,4 +232,5 @@ fn who_follows_is_told_that_the_daemon_is_gone_and_got_events_to_the_byte() {
     assert!(out.starts_with(&log.out), "{out}\n\n{}", log.out);
     let ended = out.len() > log.out.len();
     assert_eq!(heard.status.code(), Some(if ended { 0 } else { 2 }), "{err}");
+    assert!(ended || err.contains("the daemon is gone"), "{err}");
 }

@@ -254,6 +254,22 @@ fn a_terminal_that_is_closed_stops_the_agent_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_run_that_is_ended_in_a_turn_takes_no_further_prompt() {
+    let Some(place) = Place::newest() else { return };
+    fs::write(place.work().join("prompts"), "slow\nslow again\n").unwrap();
+    let line = format!(
+        "{} run --interactive -o events --agent-path {} < prompts > events & run=$!; \
+         until grep -q text_grew events; do sleep 0.05; done; kill -TERM $run; wait $run",
+        program(),
+        place.cli.program().display()
+    );
+    let ran = place.rehearse("slow", "bash").args(["-c", &line]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(130), "{}", stderr(&ran));
+    let events = fs::read_to_string(place.work().join("events")).unwrap();
+    assert_eq!(events.matches("\"turn_started\"").count(), 1, "{events}");
+}
+
+#[test]
 fn a_run_that_shall_outlive_its_terminal_does() {
     let Some(place) = Place::newest() else { return };
     let more = "was=$(grep -c text_grew events); kill -HUP $run; \
@@ -299,9 +315,14 @@ fn a_session_is_not_left_at_risk_where_nobody_reads_the_run_that_goes_on_with_it
     place.run("greeting", &["hello"]);
     pollux_e2e::home::age(&place.home()).unwrap();
     let (own, gemini) = (program(), place.cli.program().display().to_string());
-    for via in ["headless", "acp"] {
-        let run = format!("{own} run hello -o events --via {via} --resume latest");
-        let line = format!("{run} --agent-path {gemini} | head -n 1");
+    let claude =
+        "claude -p hello --output-format stream-json --include-partial-messages --continue";
+    for run in [
+        "run hello -o events --via headless --resume latest",
+        "run hello -o events --via acp --resume latest",
+        claude,
+    ] {
+        let line = format!("{own} {run} --agent-path {gemini} | head -n 1");
         let ran = place.rehearse("greeting", "bash").args(["-c", &line]).output().unwrap();
         assert_eq!(lines(&ran).len(), 1, "{}", stderr(&ran));
     }

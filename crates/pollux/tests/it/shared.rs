@@ -5,7 +5,7 @@ use super::daemon::house::{House, gemini_on, settings};
 use super::run::program;
 use pollux_e2e::home::age;
 use pollux_e2e::package::ACP_SDK;
-use pollux_e2e::{Cli, Stage, repository, wait_for, wait_until};
+use pollux_e2e::{Cli, PINNED, Stage, repository, wait_for, wait_until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -24,7 +24,7 @@ struct Scene {
 
 impl Scene {
     async fn new(script: &str) -> Self {
-        let stage = Stage::with(&Cli::install("0.61.0").unwrap(), script).await.unwrap();
+        let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), script).await.unwrap();
         let house = House::on(&stage).await;
         let place = tempfile::tempdir().unwrap();
         let data = place.path().join("data");
@@ -305,6 +305,41 @@ async fn an_editor_that_leaves_a_joined_session_leaves_its_question_to_others() 
     scene.answer(&open, "allow_once").await;
     scene.session(|it| it["id"] == *id && it["status"] == "idle").await;
     assert!(made(&scene).exists());
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_an_editor_reach_a_session_that_it_has_joined() {
+    let scene = Scene::new("greeting").await;
+    let cwd = scene.stage.workspace();
+    let id = scene.house.begin(json!({ "cwd": cwd, "driver": "acp", "prompt": "hello" })).await;
+    let own = scene.talked(&id, 1).await["agent_id"].clone();
+    let link = format!("file://{}/two%20words.txt", text(&cwd.canonicalize().unwrap()));
+    let inside = json!({ "uri": "untitled:1", "text": "a stork in a buffer" });
+    let model = json!({ "sessionId": "$s", "configId": "model", "value": "gemini-2.5-flash" });
+    let prompt = |blocks: Value| json!(["prompt", { "sessionId": "$s", "prompt": blocks }]);
+    let hello = json!({ "type": "text", "text": "hello" });
+    let steps = json!([
+        ["load", { "cwd": cwd, "sessionId": own, "mcpServers": [] }, "s"],
+        prompt(json!([hello, { "type": "resource_link", "name": "x", "uri": link }])),
+        prompt(json!([hello, { "type": "resource", "resource": inside }])),
+        prompt(json!([hello, { "type": "audio", "mimeType": "audio/wav", "data": "AAAA" }])),
+        // A model that it has by then is no news that could be waited for.
+        ["set_option", model],
+        ["set_option", model],
+    ]);
+    let heard = scene.editor(&json!({ "steps": steps })).heard().await;
+    let errors = at(&heard, "error");
+    assert_eq!(errors.len(), 1, "{heard:#?}");
+    assert!(errors[0]["message"].as_str().unwrap().contains("`audio`"), "{errors:#?}");
+    let set = at(&heard, "answer").into_iter().filter(|it| it["step"] == "set_option");
+    let models: Vec<&Value> =
+        set.map(|it| &it["answer"]["configOptions"][0]["currentValue"]).collect();
+    assert_eq!(models, ["gemini-2.5-flash", "gemini-2.5-flash"], "{heard:#?}");
+    let messages = scene.house.get(&format!("/api/v1/sessions/{id}/messages")).await.to_string();
+    for part in [r"/two\\ words.txt", "a stork in a buffer", "untitled:1"] {
+        assert!(messages.contains(part), "{part}: {messages}");
+    }
     scene.close().await;
 }
 

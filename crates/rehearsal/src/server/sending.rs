@@ -3,11 +3,12 @@
 use super::Show;
 use crate::journal::{Ended, Event};
 use crate::play::{Step, Steps, collapse};
+use crate::record::chunks;
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures::stream;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
@@ -44,8 +45,7 @@ impl Note {
     }
 
     pub(super) fn refused(&mut self, status: u16, body: &str) {
-        let said = serde_json::from_str(body).unwrap_or_else(|_not_json| json!(body));
-        self.said(status, said, Ended::Done);
+        self.said(status, said(body), Ended::Done);
     }
 
     /// Adds the parts of a chunk; text that goes on is put together.
@@ -71,6 +71,57 @@ fn append(part: &mut Value, more: &str) {
     if let Some(Value::String(text)) = part.get_mut("text") {
         text.push_str(more);
     }
+}
+
+impl Note {
+    /// Passes a reply of a real model on, and writes down what went by.
+    pub(super) fn pass(mut self, reply: Response) -> Response {
+        let (parts, body) = reply.into_parts();
+        self.status = parts.status.as_u16();
+        let passing = Passing { note: self, bytes: Vec::new() };
+        let state = (body.into_data_stream(), passing);
+        let body = stream::unfold(state, |(mut from, mut passing)| async {
+            let next = from.next().await;
+            passing.sees(next.as_ref());
+            Some((next?, (from, passing)))
+        });
+        Response::from_parts(parts, Body::from_stream(body))
+    }
+}
+
+/// A reply that goes by. What it said is told when it is over, or when nobody wants the rest.
+struct Passing {
+    note: Note,
+    bytes: Vec<u8>,
+}
+
+impl Passing {
+    fn sees<E>(&mut self, next: Option<&Result<Bytes, E>>) {
+        match next {
+            Some(Ok(bytes)) => self.bytes.extend_from_slice(bytes),
+            Some(Err(_)) => self.note.ended = Ended::Cut,
+            None if self.note.ended == Ended::Cut => {}
+            None if self.note.show.stop.is_cancelled() => self.note.ended = Ended::Stopped,
+            None => self.note.ended = Ended::Done,
+        }
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.bytes);
+        if self.note.status < 400 {
+            chunks(&text).for_each(|chunk| self.note.chunk(&chunk));
+        }
+        if self.note.said.is_empty() && !text.is_empty() {
+            self.note.said = vec![said(&text)];
+        }
+    }
+}
+
+/// A body as it is written down.
+fn said(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_not_json| json!(body))
 }
 
 impl Drop for Note {

@@ -8,6 +8,7 @@ use super::Engine;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::io;
+use std::path::PathBuf;
 
 /// JSON-RPC's code for a method that is not there.
 const NO_METHOD: i64 = -32601;
@@ -41,16 +42,31 @@ impl Engine {
         if let Some(live) = self.sessions.get_mut(session.as_ref()) {
             return live.asked(id, params, &self.connection);
         }
+        self.no_session(id);
+    }
+
+    fn no_session(&self, id: &RawValue) {
         let message = "there is no such session";
         self.connection.refuse(id, Wrong { code: BAD_PARAMS, message });
     }
 
+    /// Where the session works that asks; none where there is no such session, and then the agent was told so.
+    fn root(&self, id: &RawValue, params: &Params<'_>) -> Option<PathBuf> {
+        let session = text(params.session_id).unwrap_or_default();
+        let root = self.sessions.get(session.as_ref()).map(|live| live.cwd().to_owned());
+        if root.is_none() {
+            self.no_session(id);
+        }
+        root
+    }
+
     async fn read(&mut self, id: &RawValue, params: Json<'_>) {
         let params: Params<'_> = object(params);
+        let Some(root) = self.root(id, &params) else { return };
         let path = text(params.path).unwrap_or_default();
         let count = |json| number(json).and_then(|number| usize::try_from(number).ok());
         let (line, limit) = (count(params.line), count(params.limit));
-        let content = match files::read(&self.config.cwd, &path, line, limit).await {
+        let content = match files::read(&root, &path, line, limit).await {
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound
                     && self.config.dialect.missing_file_is_empty() =>
@@ -67,9 +83,10 @@ impl Engine {
 
     async fn write(&mut self, id: &RawValue, params: Json<'_>) {
         let params: Params<'_> = object(params);
+        let Some(root) = self.root(id, &params) else { return };
         let path = text(params.path).unwrap_or_default();
         let content = text(params.content).unwrap_or_default();
-        match files::write(&self.config.cwd, &path, &content).await {
+        match files::write(&root, &path, &content).await {
             Ok(()) => drop(self.connection.reply(id, json!({}))),
             Err(error) => self.failed(id, &error),
         }
@@ -77,7 +94,8 @@ impl Engine {
 
     fn create(&mut self, id: &RawValue, params: Json<'_>) {
         let params: Params<'_> = object(params);
-        match self.terminals.create(&self.config.cwd, &params) {
+        let Some(root) = self.root(id, &params) else { return };
+        match self.terminals.create(&root, &params) {
             Ok(terminal) => drop(self.connection.reply(id, json!({ "terminalId": terminal }))),
             Err(error) => self.failed(id, &error),
         }

@@ -18,7 +18,7 @@ use crate::model::{
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -26,8 +26,8 @@ use turn::Turn;
 
 /// How many answers are remembered, to tell whoever comes second.
 const REMEMBERED: usize = 64;
-/// How many events of a replay are told.
-const REPLAYED: usize = 10_000;
+/// How many updates of a replay are told.
+pub(super) const REPLAYED: usize = 10_000;
 
 /// One session of an agent.
 pub(super) struct Live {
@@ -160,6 +160,11 @@ impl Live {
         !self.outbox.is_empty() && self.replay.is_none()
     }
 
+    /// Where its agent works.
+    pub(super) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
     /// True where somebody still hears of it.
     pub(super) fn is_heard(&self) -> bool {
         !self.tell.is_closed()
@@ -184,12 +189,12 @@ impl Live {
             Some(replay) => {
                 replay.quiet_at = quiet_at;
                 replay.told += 1;
-                !self.dialect.has_own_history() && replay.told < REPLAYED
+                !self.dialect.has_own_history() && replay.told <= REPLAYED
             }
             None => true,
         };
         if !room {
-            return;
+            return self.skipped();
         }
         let mut events = Vec::new();
         self.translator.update(update, &mut events);
@@ -213,6 +218,21 @@ impl Live {
         if self.has_had_its_turns() {
             self.stop(crate::model::StopReason::MaxTurns, connection);
         }
+        self.give_up(connection);
+    }
+
+    /// An update of a replay is not told. That there is more is said once, where nothing else tells it.
+    fn skipped(&mut self) {
+        let is_first = self.replay.as_ref().is_some_and(|replay| replay.told == REPLAYED + 1);
+        if is_first && !self.dialect.has_own_history() {
+            let text = format!("the history is long: only its first {REPLAYED} updates are told");
+            let kind = EventKind::Notice { level: Level::Warning, text };
+            self.say(Event::new(Source::Pollux, kind));
+        }
+    }
+
+    /// Stops a turn that nobody hears of any more.
+    pub(super) fn give_up(&mut self, connection: &Connection) {
         if self.tell.is_closed() && self.turn.is_some() {
             self.cancel(connection);
         }
@@ -306,6 +326,8 @@ impl Live {
             // Whoever stopped the turn has said no to all of it.
             Some(turn) if turn.stopping.is_some() => None,
             None => None,
+            // Nobody would ever answer.
+            _ if self.tell.is_closed() => None,
             _ => Some(self.policy.verdict(&question, &self.cwd)),
         };
         self.say(Event::new(Source::Acp, EventKind::Asked(Box::new(question.clone()))));

@@ -1,13 +1,24 @@
 //! Files that are there for one process of the CLI only: a system prompt of the caller's own, and a policy.
 
 use super::start::Gemini;
+use crate::gemini::cli::{Cli, Version};
+use crate::gemini::policies;
 use crate::gemini::tools::TOOLS;
+use crate::model::{Failure, Phase};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::Path;
 use tempfile::NamedTempFile;
 
 /// The variable that names a system prompt instead of the CLI's own.
 const SYSTEM: &str = "GEMINI_SYSTEM_MD";
+
+/// `--policy` came with this version.
+const POLICY: Version = Version::new(0, 30, 0);
+/// Since this version a rule can be about all tools.
+const FOR_ALL: Version = Version::new(0, 31, 0);
+/// Since this version the tools of servers are called as our rules call them.
+const OF_SERVERS: Version = Version::new(0, 33, 0);
 
 /// Files that must live as long as the CLI does.
 #[derive(Debug, Default)]
@@ -42,16 +53,25 @@ impl Aside {
         Ok(gemini.env(SYSTEM, path))
     }
 
-    /// A policy beside the user's own.
-    pub fn policy(&mut self, gemini: Gemini, rules: &[Denied<'_>]) -> io::Result<Gemini> {
+    /// A policy beside those of the user whose home this is. A version that would make nothing of a rule is refused.
+    pub fn policy(
+        &mut self,
+        gemini: Gemini,
+        cli: &Cli,
+        home: &Path,
+        rules: &[Denied<'_>],
+    ) -> Result<Gemini, Failure> {
         if rules.is_empty() {
             return Ok(gemini);
         }
+        rules.iter().try_for_each(|rule| check(cli, rule))?;
         let text: String = rules.iter().map(rule).collect();
-        let path = self.file(".toml", &text)?;
-        let mut arg = std::ffi::OsString::from("--policy=");
-        arg.push(path);
-        Ok(gemini.extra_arg(arg))
+        let path = self.file(".toml", &text).map_err(|error| {
+            let message = format!("the rules for tools could not be written: {error}");
+            Failure::new(Phase::Start, "no_policy", message).hint("is the disk full?")
+        })?;
+        let args = policies::arguments(&path, &policies::of_user(cli, home, gemini.variables()))?;
+        Ok(args.into_iter().fold(gemini, Gemini::extra_arg))
     }
 
     fn file(&mut self, suffix: &str, text: &str) -> io::Result<std::path::PathBuf> {
@@ -62,6 +82,24 @@ impl Aside {
         self.files.push(file);
         Ok(path)
     }
+}
+
+fn check(cli: &Cli, rule: &Denied<'_>) -> Result<(), Failure> {
+    let since = match rule.tool {
+        "*" => FOR_ALL,
+        tool if tool.starts_with("mcp__") => OF_SERVERS,
+        _ => POLICY,
+    };
+    if cli.at_least(since) {
+        return Ok(());
+    }
+    let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
+    let message = format!(
+        "Gemini CLI{own} keeps no rule about `{}`: such rules came with {since}",
+        rule.tool
+    );
+    Err(Failure::new(Phase::Start, "not_in_this_version", message)
+        .hint("update it, or leave out what denies tools or has a say before they are used"))
 }
 
 fn rule(rule: &Denied<'_>) -> String {
@@ -95,7 +133,21 @@ fn gemini_names(claude: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, Denied, rule};
+    use super::{Aside, Cli, Decision, Denied, Gemini, Version, rule};
+
+    #[test]
+    fn a_version_that_would_make_nothing_of_a_rule_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let is_refused = |minor, tool| {
+            let cli = Cli { path: "gemini".into(), version: Some(Version::new(0, minor, 0)) };
+            let rules = [Denied { tool, command: None, decision: Decision::Deny }];
+            let refused = Aside::default().policy(Gemini::new(), &cli, home.path(), &rules);
+            refused.err().is_some_and(|failure| failure.code == "not_in_this_version")
+        };
+        for (tool, since) in [("Bash", 30), ("*", 31), ("mcp__calc__add", 33)] {
+            assert!(is_refused(since - 1, tool) && !is_refused(since, tool), "{tool}");
+        }
+    }
 
     #[test]
     fn a_rule_names_the_tools_as_gemini_does() {

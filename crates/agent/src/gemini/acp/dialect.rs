@@ -59,8 +59,8 @@ loose_object! {
 pub struct Quirks {
     /// The CLI's directory `.gemini`, for the session files; none where only the protocol is looked at.
     pub gemini: Option<PathBuf>,
-    /// The file of the session that is gone on with.
-    pub resumed: Option<PathBuf>,
+    /// The session that is gone on with, and its file. Others of the same agent have files of their own.
+    pub resumed: Option<(String, PathBuf)>,
 }
 
 impl Dialect for Quirks {
@@ -148,7 +148,9 @@ impl Dialect for Quirks {
     }
 
     fn beside(&self, session_id: &str) -> Box<dyn Beside> {
-        Box::new(SessionFile::new(self.gemini.as_deref(), self.resumed.as_deref(), session_id))
+        let resumed = self.resumed.as_ref().filter(|(id, _)| id == session_id);
+        let file = resumed.map(|(_, file)| file.as_path());
+        Box::new(SessionFile::new(self.gemini.as_deref(), file, session_id))
     }
 }
 
@@ -229,6 +231,17 @@ mod tests {
         ] {
             assert_eq!(tool_in(id), name, "{id}");
         }
+    }
+
+    #[test]
+    fn only_the_session_that_is_gone_on_with_has_its_file() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("session-2026-11-15T17-55-1f9cc522.jsonl");
+        std::fs::write(&file, "").unwrap();
+        let resumed = Some(("1f9cc522-1".to_owned(), file.clone()));
+        let quirks = Quirks { gemini: Some(home.path().into()), resumed };
+        assert_eq!(quirks.beside("1f9cc522-1").file(), Some(file));
+        assert_eq!(quirks.beside("another").file(), None);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::dialect::Quirks;
 use super::live::Live;
 use crate::acp::{Agent, Budgets, Config, Listener, McpServer, Open, Policy};
-use crate::gemini::cli::{Cli, Search, Version};
+use crate::gemini::cli::{self, Cli, Search, Version};
+use crate::gemini::hooks::KEY;
 use crate::gemini::servers;
 use crate::gemini::settings::{self, Machine};
 use crate::gemini::transcript::resume::{Guard, Resume};
@@ -268,6 +269,11 @@ impl Gemini {
         self
     }
 
+    /// The variables that it is given.
+    pub(super) fn variables(&self) -> &[(OsString, OsString)] {
+        &self.env
+    }
+
     /// Hears every line in both directions.
     #[must_use]
     pub fn listener(mut self, listener: Listener) -> Self {
@@ -300,6 +306,7 @@ impl Gemini {
             Some(_) => args.push("--sandbox".into()),
             None => {}
         }
+        cli::without_commas(self.include.iter().map(PathBuf::as_path))?;
         for directory in &self.include {
             let mut arg = OsString::from("--include-directories=");
             arg.push(directory);
@@ -330,6 +337,8 @@ impl Gemini {
         config.cwd = cwd;
         // One process instead of two, of which the first would ignore our signals.
         config = config.env("GEMINI_CLI_NO_RELAUNCH", "true");
+        // Its hooks are its own, also where an agent in a terminal has started us.
+        config = config.env(KEY, "");
         if let Some(profile) = self.sandbox.as_ref().and_then(|sandbox| sandbox.profile.as_ref()) {
             config = config.env("SEATBELT_PROFILE", profile);
         }
@@ -337,7 +346,7 @@ impl Gemini {
         let notes = self.own_settings(&cli, &search, &mut config)?;
         config.dialect = Arc::new(Quirks {
             gemini: Some(home.join(".gemini")),
-            resumed: self.open.as_ref().map(|resume| resume.file.clone()),
+            resumed: self.open.as_ref().map(|resume| (resume.id.clone(), resume.file.clone())),
         });
         self.cli = Some(cli);
         Ok((Agent::spawn(config).await?, notes))
@@ -383,11 +392,8 @@ impl Gemini {
     /// A session that is gone on with is copied first; its minute is waited for; it is compared message by message when
     /// it was loaded, and put back as it was if anything is missing.
     pub async fn start(mut self) -> Result<Live, Failure> {
-        let cwd = self.cwd.canonicalize().map_err(|error| {
-            let message = format!("cannot work in {}: {error}", self.cwd.display());
-            Failure::new(Phase::Start, "no_directory", message)
-                .hint("name another one with `--cwd`")
-        })?;
+        let found = self.cwd.canonicalize();
+        let cwd = found.map_err(|error| cli::no_directory(&self.cwd, &error))?;
         self.cwd.clone_from(&cwd);
         let guard = match &self.open {
             Some(resume) => Some(resume.prepare(self.cli.as_ref()).await?),

@@ -4,11 +4,13 @@
     reason = "a caller of the library who passes no places has the usual ones"
 )]
 
+use super::super::settings::{DEFAULTS, SETTINGS};
 use super::State;
 use crate::model::{Failure, Phase};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{self, Path, PathBuf};
 
 /// Where to look.
@@ -49,7 +51,7 @@ const IN_HOME: [&str; 14] = [
 ];
 
 /// The variable that names another home for the CLI.
-const CLI_HOME: &str = "GEMINI_CLI_HOME";
+pub(in crate::gemini) const CLI_HOME: &str = "GEMINI_CLI_HOME";
 
 /// For all users.
 const FOR_ALL: [&str; 5] = [
@@ -101,8 +103,8 @@ impl Search {
             path: some("PATH"),
             home: some("HOME").map(PathBuf::from),
             cli_home: some(CLI_HOME).map(PathBuf::from),
-            settings: some("GEMINI_CLI_SYSTEM_SETTINGS_PATH").map(PathBuf::from),
-            defaults: some("GEMINI_CLI_SYSTEM_DEFAULTS_PATH").map(PathBuf::from),
+            settings: some(SETTINGS).map(PathBuf::from),
+            defaults: some(DEFAULTS).map(PathBuf::from),
         }
     }
 
@@ -186,12 +188,7 @@ fn npm_prefix(home: &Path) -> Option<PathBuf> {
 }
 
 fn is_executable(path: &Path) -> bool {
-    #[cfg(unix)]
-    let may_run = |metadata: &fs::Metadata| {
-        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
-    };
-    #[cfg(not(unix))]
-    let may_run = |_: &fs::Metadata| true;
+    let may_run = |metadata: &fs::Metadata| metadata.permissions().mode() & 0o111 != 0;
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
 }
 

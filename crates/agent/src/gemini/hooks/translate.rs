@@ -49,15 +49,13 @@ impl Translator {
             let (reason, text) = (reason.to_owned(), text.to_owned());
             vec![Event::new(Source::Hook, EventKind::Unread { line: None, reason, text })]
         };
-        let frame = object::<Frame<'_>>(text).filter(|frame| frame.read).unwrap_or_default();
-        let inner = frame.payload.map_or(text, RawValue::get);
-        let Some(payload) = object::<Payload<'_>>(inner) else {
+        let (payload, called_for) = handed_over(text);
+        let Some(payload) = payload else {
             return unread("the payload is not JSON");
         };
         if !payload.read {
             return unread("the payload is not an object");
         }
-        let called_for = frame.event.filter(|_| frame.payload.is_some());
         let Some(event) = string(payload.hook_event_name).or_else(|| string(called_for)) else {
             return unread("the payload names no event");
         };
@@ -286,6 +284,13 @@ fn renamed(mut meaning: Meaning) -> Meaning {
         };
     }
     meaning
+}
+
+/// A payload by itself or as it was handed over, and the event that the hook was called for, where that is said beside it.
+pub(super) fn handed_over(text: &str) -> (Option<Payload<'_>>, Json<'_>) {
+    let frame = object::<Frame<'_>>(text).filter(|frame| frame.read).unwrap_or_default();
+    let inner = frame.payload.map_or(text, RawValue::get);
+    (object(inner), frame.event.filter(|_| frame.payload.is_some()))
 }
 
 fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {

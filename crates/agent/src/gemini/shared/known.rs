@@ -5,8 +5,8 @@ use super::super::servers;
 use super::super::settings::Machine;
 use super::part::free;
 use super::{read, settings};
+use crate::regular;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Known {
         let texts = texts(home, cwd)?;
         let machine = Machine::of(env, &Search::of_process());
         let ruled =
-            |file: &Path| fs::read_to_string(file).is_ok_and(|it| servers::allowed(&it).is_some());
+            |file: &Path| regular::text(file).is_ok_and(|it| servers::allowed(&it).is_some());
         let is_ruled = machine.files().into_iter().any(ruled);
         let allowed = if is_ruled { None } else { allowed(&texts) };
         Ok(Self { taken: taken(&texts)?, allowed })

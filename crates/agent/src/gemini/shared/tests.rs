@@ -1,6 +1,7 @@
 //! Files that are lent, given back, and put back after a crash.
 
 use super::{How, Shared, Wants, context, settings};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -213,4 +214,14 @@ fn the_file_is_the_one_that_the_cli_will_read() {
     drop(loan);
     assert_eq!(read(&real), "# Mine\n");
     assert!(fs::symlink_metadata(context(&place.wants)).unwrap().is_symlink(), "still a link");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    for at in [Place::context, Place::settings] {
+        let place = Place::new();
+        mknodat(CWD, at(&place), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let refused = place.shared.lend(&place.wants).unwrap_err();
+        assert!(refused.to_string().contains("it is not a file"), "{refused}");
+    }
 }

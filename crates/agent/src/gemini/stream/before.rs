@@ -122,7 +122,8 @@ impl Before {
         if removed.is_empty() {
             return None;
         }
-        let (epoch, reason) = (1, Rewrite::Checkpoint);
+        // Whoever tells it counts.
+        let (epoch, reason) = (0, Rewrite::Checkpoint);
         let kind = EventKind::HistoryRewritten { epoch, reason, removed, superseded: None };
         Some(Event::new(Source::SessionFile, kind))
     }

@@ -2,7 +2,8 @@
 
 mod work;
 
-use super::super::cli::{Cli, Search};
+use super::super::cli::{self, Cli, Search};
+use super::super::hooks::KEY;
 use super::super::settings::{self, Machine, Own};
 use super::order::Order;
 use super::place::Place;
@@ -11,7 +12,7 @@ use crate::model::{Event, Failure, Mode, Phase};
 use crate::process::Program;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -197,7 +198,7 @@ impl Run {
             Some(cli) => cli,
             None => Cli::find(&search, None).await?,
         };
-        let cwd = self.cwd.canonicalize().map_err(|error| no_directory(&self.cwd, &error))?;
+        let cwd = self.cwd.canonicalize().map_err(|error| cli::no_directory(&self.cwd, &error))?;
         let (args, input) = self.order.arguments(&cli, &cwd)?;
         let home =
             self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
@@ -205,6 +206,8 @@ impl Run {
         let mut program = Program::new(&cli.path, &cwd).args(args).input(input);
         // One process instead of two, of which the first would ignore our signals.
         program = program.env("GEMINI_CLI_NO_RELAUNCH", "true");
+        // Its hooks are its own, also where an agent in a terminal has started us.
+        program = program.env(KEY, "");
         for (name, value) in &self.env {
             program = program.env(name, value);
         }
@@ -242,11 +245,6 @@ impl Run {
         let turns = self.max_turns.filter(|_| settings::are_taken(cli))?;
         Machine::of(&self.env, search).with(&[settings::turns(turns)], &[]).ok().flatten()
     }
-}
-
-fn no_directory(cwd: &Path, error: &io::Error) -> Failure {
-    let message = format!("cannot work in {}: {error}", cwd.display());
-    Failure::new(Phase::Start, "no_directory", message).hint("name another one with `--cwd`")
 }
 
 fn not_started(cli: &Cli, error: &io::Error) -> Failure {

@@ -134,6 +134,7 @@ fn unsaid(end: &End<'_>) -> Failure {
         let status = error.code.or_else(|| status_in(message)).or(status_of_exit(end.code));
         return match status {
             Some(status) => by_status(status, message),
+            None if is_lost(message) => lost(message),
             None => unclear(message).retryable(),
         };
     }
@@ -257,11 +258,15 @@ fn status_of_exit(code: Option<i32>) -> Option<u16> {
     STATUSES.contains(&status).then_some(status)
 }
 
+fn as_status(code: u16) -> Option<u16> {
+    (400..600).contains(&code).then_some(code)
+}
+
 /// The HTTP status that a message tells of.
 pub(in crate::gemini) fn status_in(message: &str) -> Option<u16> {
     let number = |after: &str| {
         let digits: String = after.trim_start().chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok().filter(|status| (400..600).contains(status))
+        digits.parse().ok().and_then(as_status)
     };
     let labelled = ["\"code\":", "got status: ", "status: "];
     let labelled = labelled.iter().find_map(|label| number(message.split_once(label)?.1));
@@ -371,7 +376,8 @@ fn on_stderr(stderr: &str) -> Option<(Box<RawValue>, Said)> {
         let Some(error) = object.error.filter(|error| object.read && error.read) else { continue };
         let said = Said {
             message: string(error.message).map(std::borrow::Cow::into_owned),
-            code: error.code.and_then(|code| code.get().parse().ok()),
+            // Some are exit codes, and not what a server has answered.
+            code: error.code.and_then(|code| code.get().parse().ok()).and_then(as_status),
         };
         found = Some((raw.to_owned(), said));
     }
@@ -395,6 +401,21 @@ mod tests {
         ] {
             assert_eq!(without_colour(text), plain);
         }
+    }
+
+    #[test]
+    fn the_code_of_an_error_is_a_status_only_where_it_can_be_one() {
+        let said = |message: &str, code: u16| {
+            let stderr = format!(r#"{{"error":{{"message":"{message}","code":{code}}}}}"#);
+            let translator = Translator::default();
+            let told = translator.told();
+            let end = End { code: Some(1), signal: None, told, stderr: &stderr, stopped: None };
+            let failure = failure(&end).unwrap();
+            (failure.code, failure.http_status, failure.retryable)
+        };
+        assert_eq!(said("fetch failed", 1), ("connection_lost", None, true));
+        assert_eq!(said("something broke", 1).1, None);
+        assert_eq!(said("slow down", 429), ("rate_limited", Some(429), true));
     }
 
     #[test]

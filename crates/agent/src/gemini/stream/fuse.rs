@@ -51,7 +51,8 @@ pub struct Fusion {
     messages: Vec<Message<'static>>,
     /// The same, made of the stream alone.
     assembly: Assembly,
-    retries: u64,
+    /// How often history was rewritten: by the file, or because an answer was tried again.
+    epoch: u64,
     /// The stream tells thoughts by itself.
     thinks: bool,
 }
@@ -75,8 +76,8 @@ impl Fusion {
     /// The next turn of the same session: what was told of the earlier ones is not told again.
     #[must_use]
     pub fn next_turn(self) -> Self {
-        let Self { completed, told, retries, thinks, .. } = self;
-        Self { completed, told, retries, thinks, ..Self::default() }
+        let Self { completed, told, epoch, thinks, .. } = self;
+        Self { completed, told, epoch, thinks, ..Self::default() }
     }
 
     /// Takes calls for told that a session had before.
@@ -189,14 +190,16 @@ impl Fusion {
     }
 
     fn tell(&mut self, mut event: Event<'static>, out: &mut Vec<Event<'static>>) {
-        match &event.kind {
+        match &mut event.kind {
             EventKind::MessageRecorded { message, .. } => {
                 if message.role == Role::Assistant {
                     self.answer(message, out);
                 }
                 self.keep(message.as_ref().clone());
             }
-            EventKind::HistoryRewritten { removed, .. } => {
+            EventKind::HistoryRewritten { epoch, removed, .. } => {
+                self.epoch += 1;
+                *epoch = self.epoch;
                 self.messages.retain(|message| !removed.contains(&message.id));
             }
             // The file is gone, and not the agent.
@@ -343,9 +346,9 @@ impl Fusion {
     }
 
     fn superseded(&mut self, text: String) -> Event<'static> {
-        self.retries += 1;
+        self.epoch += 1;
         let kind = EventKind::HistoryRewritten {
-            epoch: self.retries,
+            epoch: self.epoch,
             reason: Rewrite::Retried,
             removed: Vec::new(),
             superseded: Some(Text::from(text)),

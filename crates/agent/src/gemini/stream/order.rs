@@ -1,6 +1,6 @@
 //! What a headless run is told: the arguments of the CLI, by version. Pure.
 
-use super::super::cli::{Cli, Version};
+use super::super::cli::{self, Cli, Version};
 use super::super::mention::mention;
 use crate::model::{Failure, Mode, Phase};
 use std::ffi::OsString;
@@ -39,7 +39,9 @@ impl Order {
         args.extend(self.resume.iter().map(|id| format!("--resume={id}").into()));
         args.extend(self.session_id.iter().map(|id| format!("--session-id={id}").into()));
         args.extend(self.allow.iter().map(|tool| format!("--allowed-tools={tool}").into()));
-        for directory in self.directories(cwd) {
+        let directories = self.directories(cwd);
+        cli::without_commas(directories.iter().map(PathBuf::as_path))?;
+        for directory in directories {
             let mut arg = OsString::from("--include-directories=");
             arg.push(directory);
             args.push(arg);
@@ -133,6 +135,13 @@ mod tests {
             "not_in_this_version"
         );
         assert!(order.arguments(&cli(61), Path::new("/w")).is_ok());
+    }
+
+    #[test]
+    fn a_directory_that_the_cli_would_take_for_two_is_refused() {
+        let order = Order { prompt: "x".into(), include: vec!["/a,b".into()], ..Order::default() };
+        let refused = order.arguments(&cli(61), Path::new("/w")).unwrap_err();
+        assert_eq!(refused.code, "bad_directory");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::super::mention::mention;
 use super::hand::GUARD;
 use super::order::Busy;
 use super::start::short_name;
-use super::words::{Words, stands};
+use super::words::{Words, bare, stands, taken};
 use super::work::Work;
 use crate::model::{Event, EventKind, Failure, Phase, SessionChange, SessionStatus, Source};
 use std::path::PathBuf;
@@ -260,9 +260,8 @@ impl Work {
 
     /// Takes what was pasted out of the input box again, where it stands behind what somebody else has typed.
     async fn take_back(&mut self, draft: &str, text: &str) -> Result<(), Failure> {
-        let bare = |text: &str| text.split_whitespace().collect::<String>();
         if bare(draft).ends_with(&bare(text)) {
-            let keys = vec!["BSpace"; text.chars().count()];
+            let keys = vec!["BSpace"; taken(text).chars().count()];
             self.pane.press(&keys).await?;
         }
         Ok(())
@@ -306,7 +305,7 @@ impl Work {
     async fn clear(&mut self) {
         self.read_file().await;
         // Who comes before the next id is known must not look for it under the last one, but for what is said.
-        drop(self.pane.note("key", &format!("new-{}", short_name())).await);
+        self.note_key(&format!("new-{}", short_name())).await;
         let mut out = Vec::new();
         self.fusion.cleared(&mut out);
         self.say(out).await;

@@ -21,6 +21,8 @@ const STANDS: Duration = Duration::from_secs(1);
 const TRIES: usize = 3;
 /// So much of what may have come late is taken away again before that.
 const LONGEST: usize = 1_000;
+/// So far is gone to an option at most: how far it is was read off the screen, where anything may stand.
+const FARTHEST: usize = 64;
 
 impl Work {
     /// Answers the open question. Done when it is gone from the screen.
@@ -94,7 +96,7 @@ impl Work {
         if let Some(number) = number {
             return self.pane.press(&[&number.to_string()]).await;
         }
-        let keys = keys_to(dialog, at);
+        let keys = keys_to(dialog, at)?;
         if !keys.is_empty() {
             self.pane.press(&keys).await?;
             // Enter takes what is chosen, and that must be seen first: a busy CLI passes over a key that comes too soon.
@@ -180,13 +182,18 @@ fn find<'w>(dialog: &Dialog, choice: &'w str, reason: bool) -> Result<Chosen<'w>
 
 /// The keys that go from where the sign is to an option. The end of a list that is longer than its place is reached over
 /// its beginning.
-fn keys_to(dialog: &Dialog, at: usize) -> Vec<&'static str> {
+fn keys_to(dialog: &Dialog, at: usize) -> Result<Vec<&'static str>, Failure> {
     let from = dialog.options.iter().position(|option| option.selected).unwrap_or(0);
     let number = dialog.options.get(from).and_then(|option| option.number);
-    match number.and_then(|number| usize::try_from(number).ok()) {
-        Some(number) if is_at_end(dialog, at) => vec!["Up"; number],
-        _ => vec![if at > from { "Down" } else { "Up" }; at.abs_diff(from)],
+    let (key, times) = match number.and_then(|number| usize::try_from(number).ok()) {
+        Some(number) if is_at_end(dialog, at) => ("Up", number),
+        _ => (if at > from { "Down" } else { "Up" }, at.abs_diff(from)),
+    };
+    if times > FARTHEST {
+        let message = format!("that option is {times} rows away");
+        return Err(refusal("not_accepted", message, "choose it in the terminal"));
     }
+    Ok(vec![key; times])
 }
 
 /// Whether an option is gone to: in a line to write in a number is one of its words, and the number of such a line among boxes
@@ -231,4 +238,39 @@ fn takes_text(option: &Choosable, dialog: &Dialog) -> bool {
     let is_known = dialog.options.iter().any(Choosable::is_typed);
     let is_last = option.label != SUBMIT && dialog.options.last() == Some(option);
     option.is_typed() || !is_known && is_last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::screen::{Body, Choosable, DONE, Dialog};
+    use super::keys_to;
+    use crate::model::{Effect, QuestionKind};
+
+    /// A list of which several can be chosen, with this number at the option that Enter would take.
+    fn list(number: u32) -> Dialog {
+        let option = |number, label: &str, selected| Choosable {
+            number,
+            label: label.to_owned(),
+            note: None,
+            selected,
+            effect: Effect::Other,
+        };
+        Dialog {
+            kind: QuestionKind::Choice,
+            tool: None,
+            subject: String::new(),
+            text: "Which?".to_owned(),
+            meaning: None,
+            body: Body::default(),
+            options: vec![option(Some(number), "[ ] one", true), option(None, DONE, false)],
+            typed: false,
+            place: None,
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_list_is_gone_to_only_where_that_is_not_too_far() {
+        assert_eq!(keys_to(&list(3), 1).unwrap(), ["Up"; 3]);
+        assert_eq!(keys_to(&list(u32::MAX), 1).unwrap_err().code, "not_accepted");
+    }
 }

@@ -5,7 +5,8 @@ use super::super::transcript::resume::is_stub;
 use super::super::transcript::store::project_hash;
 use super::super::transcript::{Transcript, newest_of, text};
 use super::words::{bare, is_said};
-use crate::model::{Event, EventKind, Role};
+use crate::model::{Event, EventKind, Level, Role, Source};
+use crate::regular;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::HashSet;
 use std::fs;
@@ -22,6 +23,8 @@ pub(super) struct Files {
     project: String,
     id: Option<String>,
     follow: Option<Follow>,
+    /// Whether it has told something since the last turn began.
+    told: bool,
     /// Messages that were there before.
     known: HashSet<String>,
     /// The file of a conversation that was put away.
@@ -31,6 +34,16 @@ pub(super) struct Files {
     tell: mpsc::Sender<()>,
     changed: mpsc::Receiver<()>,
     watched: Option<(PathBuf, RecommendedWatcher)>,
+    /// Why nothing is heard of what is written, where that is so.
+    deaf: Option<Deaf>,
+}
+
+/// That the system cannot watch a directory for us.
+#[derive(Debug)]
+enum Deaf {
+    /// Nobody was told yet.
+    Untold(String),
+    Told,
 }
 
 impl Files {
@@ -43,11 +56,20 @@ impl Files {
             others.retain(|path| !is_small(path) || !is_stub(path));
         }
         let project = project_hash(cwd);
-        let (follow, watched) = (None, None);
-        let known = HashSet::new();
-        let left = None;
-        let mut files =
-            Self { gemini, project, id, follow, known, left, others, tell, changed, watched };
+        let mut files = Self {
+            gemini,
+            project,
+            id,
+            follow: None,
+            told: false,
+            known: HashSet::new(),
+            left: None,
+            others,
+            tell,
+            changed,
+            watched: None,
+            deaf: None,
+        };
         files.arm();
         files
     }
@@ -102,6 +124,28 @@ impl Files {
         self.arm();
     }
 
+    /// A turn begins: the file will tell of it.
+    pub(super) fn turn_begins(&mut self) {
+        self.told = false;
+    }
+
+    /// Where the file has told nothing of a turn in which this was said, another one may have: that is followed from now on.
+    pub(super) fn moved(&mut self, said: &str) -> bool {
+        let Some(path) = self.path().filter(|_| !self.told).map(Path::to_path_buf) else {
+            return false;
+        };
+        let is_other = self.others.insert(path.clone());
+        let Some(found) = self.by_words(&[said.to_owned()]) else {
+            if is_other {
+                self.others.remove(&path);
+            }
+            return false;
+        };
+        self.id = None;
+        self.follow = Some(Follow::new(found));
+        true
+    }
+
     /// Waits until something was written.
     pub(super) async fn changed(&mut self) {
         if self.changed.recv().await.is_none() {
@@ -118,10 +162,19 @@ impl Files {
                 None => self.by_words(said),
             };
             self.follow = found.map(Follow::new);
-            self.arm();
         }
+        // Also where it is found: what could not be watched the last time is tried again.
+        self.arm();
+        let mut events = self.written();
+        events.extend(self.is_deaf());
+        events
+    }
+
+    /// What is new in the file, where it was found.
+    fn written(&mut self) -> Vec<Event<'static>> {
         let Some(follow) = &mut self.follow else { return Vec::new() };
         let mut events = follow.poll_all();
+        self.told |= !events.is_empty();
         if let (None, Some(EventKind::SessionStarted { session_id, .. })) =
             (&self.id, events.first().map(|event| &event.kind))
         {
@@ -136,6 +189,14 @@ impl Files {
         events
     }
 
+    /// That nothing is heard of what is written: told once.
+    fn is_deaf(&mut self) -> Option<Event<'static>> {
+        let Some(Deaf::Untold(why)) = &self.deaf else { return None };
+        let text = format!("the session file is only read when the screen changes: {why}");
+        self.deaf = Some(Deaf::Told);
+        Some(Event::new(Source::Pollux, EventKind::Notice { level: Level::Warning, text }))
+    }
+
     /// A new file of this project in which somebody said what was said here.
     fn by_words(&self, said: &[String]) -> Option<PathBuf> {
         if said.is_empty() {
@@ -146,7 +207,7 @@ impl Files {
         // One that was left is the last that is looked at.
         new.sort_by_key(|path| self.left.as_ref() == Some(path));
         for path in new {
-            let bytes = fs::read(&path).unwrap_or_default();
+            let bytes = regular::whole(&path).unwrap_or_default();
             let whole = text(&bytes);
             let transcript = Transcript::read(&whole);
             if transcript.meta().project_hash.as_deref() != Some(&self.project) {
@@ -186,22 +247,39 @@ impl Files {
             watcher.watch(&wanted, mode)?;
             Ok(watcher)
         });
-        self.watched = watcher.ok().map(|watcher| (wanted, watcher));
-        // What was written before it was watched.
-        let _full = self.tell.try_send(());
+        self.armed(wanted, watcher);
+    }
+
+    /// A directory is watched from now on, or cannot be.
+    fn armed(&mut self, wanted: PathBuf, watcher: notify::Result<RecommendedWatcher>) {
+        match watcher {
+            Ok(watcher) => {
+                self.watched = Some((wanted, watcher));
+                // What was written before it was watched.
+                let _full = self.tell.try_send(());
+            }
+            // What is watched around it goes on to be.
+            Err(error) => {
+                let around = |(watched, _): &(PathBuf, _)| wanted.starts_with(watched);
+                if self.deaf.is_none() && !self.watched.as_ref().is_some_and(around) {
+                    let why = format!("{} cannot be watched: {error}", wanted.display());
+                    self.deaf = Some(Deaf::Untold(why));
+                }
+            }
+        }
     }
 }
 
 /// The ids of all messages in a file.
 fn ids(file: &Path) -> HashSet<String> {
-    let bytes = fs::read(file).unwrap_or_default();
+    let bytes = regular::whole(file).unwrap_or_default();
     let whole = text(&bytes);
     Transcript::read(&whole).messages().map(|message| message.id.to_string()).collect()
 }
 
 /// Whether a file is as small as those are in which nobody has said anything: the others need not be read.
 fn is_small(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.len() < SMALL)
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() < SMALL)
 }
 
 /// The session of a project in which something was said: the one that is `likely` where it was said there too, else the last
@@ -221,7 +299,7 @@ pub(super) fn in_which(
     files.sort_by_key(|path| (!is_likely(path), std::cmp::Reverse(modified(path))));
     let project = project_hash(cwd);
     files.into_iter().find_map(|path| {
-        let bytes = fs::read(&path).unwrap_or_default();
+        let bytes = regular::whole(&path).unwrap_or_default();
         let whole = text(&bytes);
         let transcript = Transcript::read(&whole);
         let meta = transcript.meta();
@@ -247,9 +325,38 @@ fn sessions(gemini: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{fs, in_which, project_hash};
+    use super::{EventKind, Files, fs, in_which, project_hash};
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use serde_json::json;
     use std::path::Path;
+
+    #[test]
+    fn that_a_directory_cannot_be_watched_is_told_once_with_the_reason_and_it_is_tried_again() {
+        let home = tempfile::tempdir().unwrap();
+        let mut files = Files::new(home.path().to_path_buf(), Path::new("/w/shop"), None);
+        files.watched = None;
+        let full = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
+        files.armed(home.path().to_path_buf(), Err(full));
+        let told = files.look(&[]);
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        let EventKind::Notice { text, .. } = &told.kind else { panic!("{told:?}") };
+        assert!(text.contains("cannot be watched: OS file watch limit reached"), "{text}");
+        assert!(files.watched.is_some());
+        assert!(files.look(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_pipe_among_the_session_files_is_not_waited_for() {
+        let home = tempfile::tempdir().unwrap();
+        let chats = home.path().join("tmp/shop/chats");
+        fs::create_dir_all(&chats).unwrap();
+        let pipe = chats.join("session-2026-11-17T12-00-11111111.json");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let cwd = Path::new("/w/shop");
+        assert_eq!(in_which(home.path(), cwd, "hello", None), None);
+        let mut files = Files::new(home.path().to_path_buf(), cwd, None);
+        assert!(files.look(&["hello".to_owned()]).is_empty());
+    }
 
     #[test]
     fn who_cleared_the_conversation_is_followed_into_the_new_one() {

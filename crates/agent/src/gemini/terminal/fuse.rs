@@ -4,12 +4,13 @@ mod turn;
 
 use super::super::screen::{Dialog, Evidence, Reading, Watch, shows_the_same};
 use super::noted::Noted;
+use super::words::{bare, taken};
 use crate::model::{
-    Answer, Block, Effect, Event, EventKind, Failure, Level, Message, Phase, QuestionKind, Rewrite,
-    Role, SessionChange, SessionStatus, Source, StopReason, Text,
+    Answer, Block, Effect, Event, EventKind, Failure, Level, Message, Phase, Rewrite, Role,
+    SessionChange, SessionStatus, Source, StopReason, Text,
 };
 use std::collections::{HashSet, VecDeque};
-use turn::{Early, Known, Turn};
+use turn::{Early, Known, Turn, is_at_work, is_of, is_of_turn};
 
 /// The log of a live session.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Fusion {
     sent: VecDeque<String>,
     /// What was said here: what is looked for in session files.
     said: Vec<String>,
+    /// The prompt of the last turn, until a hook has told of it.
+    unhooked: Option<String>,
     /// What the agent was told since we are here, by its file and its hooks.
     heard: VecDeque<String>,
     recorded: Vec<Text<'static>>,
@@ -59,6 +62,7 @@ impl Fusion {
             early: None,
             sent: VecDeque::new(),
             said: Vec::new(),
+            unhooked: None,
             heard: VecDeque::new(),
             recorded: Vec::new(),
             epoch: 0,
@@ -128,7 +132,7 @@ impl Fusion {
     /// The agent was told this: what of it was sent from here begins no other turn. What was queued is told in one. True where some
     /// of it was.
     fn arrived(&mut self, told: &str) -> bool {
-        let lines = |text: &str| format!("\n{}\n", text.trim().replace("\r\n", "\n"));
+        let lines = |text: &str| format!("\n{}\n", taken(text).trim().replace("\r\n", "\n"));
         let told = lines(told);
         let before = self.sent.len();
         self.sent.retain(|sent| !told.contains(&lines(sent)));
@@ -220,7 +224,7 @@ impl Fusion {
             self.screen.stands();
             if reading.status == Some(SessionStatus::Idle) {
                 self.early = None;
-                if self.turn.as_ref().is_some_and(|turn| turn.known == Known::Answered) {
+                if self.is_answered() {
                     self.end(reading, out);
                 }
             }
@@ -312,6 +316,7 @@ impl Fusion {
     fn begin(&mut self, prompt: String, source: Source, out: &mut Vec<Event<'static>>) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_untold()) else { return };
         turn.known = Known::Told;
+        self.unhooked = (source != Source::Hook).then(|| prompt.clone());
         let kind = EventKind::TurnStarted { prompt: Text::from(prompt) };
         out.push(Event::new(source, kind));
     }
@@ -403,21 +408,40 @@ impl Fusion {
     /// Takes what a hook was told. What the screen or the file say better is left to them.
     pub fn hook(&mut self, event: Event<'static>, out: &mut Vec<Event<'static>>) {
         match event.kind {
-            EventKind::TurnStarted { prompt } => {
-                self.turn.get_or_insert_default();
-                self.arrived(&prompt.to_str());
-                self.remember(&prompt.to_str());
-                self.hears(prompt.to_string());
-                self.begin(prompt.to_string(), Source::Hook, out);
+            EventKind::TurnStarted { prompt } => self.hook_begins(&prompt.to_str(), out),
+            // The screen says it better, where it has shown the turn.
+            EventKind::TurnEnded { .. } => {
+                if let Some(turn) = self.turn.as_mut().filter(|turn| turn.is_unseen()) {
+                    turn.known = Known::Answered;
+                }
             }
             // It knows what the dialog will be about before it is drawn, and better: the whole change, the whole command.
             EventKind::Asked(question) => self.noted.push(question),
-            // The file says when a session began, the screen when a turn ends, the process when all is over.
-            EventKind::SessionStarted { .. }
-            | EventKind::TurnEnded { .. }
-            | EventKind::SessionEnded { .. } => {}
+            // The file says when a session began, the process when all is over.
+            EventKind::SessionStarted { .. } | EventKind::SessionEnded { .. } => {}
             _ => out.push(event),
         }
+    }
+
+    /// A hook tells of a prompt, early or late: a turn that has come and gone by then does not begin again, and one that the screen
+    /// has not shown may be over before it does.
+    fn hook_begins(&mut self, prompt: &str, out: &mut Vec<Event<'static>>) {
+        self.arrived(prompt);
+        self.remember(prompt);
+        self.hears(prompt.to_owned());
+        let told = self.unhooked.take();
+        if self.turn.is_some() {
+            self.begin(prompt.to_owned(), Source::Hook, out);
+        } else if !told.is_some_and(|told| is_of(prompt, &told)) {
+            self.turn = Some(Turn::default());
+            self.begin(prompt.to_owned(), Source::Hook, out);
+            self.turn = Some(Turn { known: Known::Recorded, ..Turn::default() });
+        }
+    }
+
+    /// Whether the turn is over as soon as the screen stands still.
+    pub(super) fn is_answered(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.known == Known::Answered)
     }
 
     /// The session has an id.
@@ -465,23 +489,9 @@ impl Fusion {
     }
 }
 
-/// Whether this says that a turn goes on.
-fn is_at_work(event: &Event<'_>) -> bool {
-    use SessionStatus::{Waiting, Working};
-    let EventKind::SessionChanged(change) = &event.kind else { return false };
-    matches!(change.status, Some(Working | Waiting))
-}
-
-/// Whether a question is asked by an agent that works, and by no other.
-fn is_of_turn(kind: QuestionKind) -> bool {
-    use QuestionKind::{Command, Edit, Fetch, Mcp, Plan};
-    matches!(kind, Command | Edit | Fetch | Mcp | Plan)
-}
-
 /// Whether two dialogs may be the same one in two sizes.
 fn is_alike(one: &Dialog, other: &Dialog) -> bool {
     let labels = |dialog: &Dialog| -> Vec<String> {
-        let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect();
         dialog.options.iter().map(|option| bare(&option.label)).collect()
     };
     one.kind == other.kind && labels(one) == labels(other) && one.place == other.place

@@ -2,7 +2,7 @@
 
 use super::act::refusal;
 use super::order::Busy;
-use super::words::Words;
+use super::words::{Words, bare};
 use super::work::Work;
 use crate::model::{Failure, Mode, SessionStatus};
 use std::time::Duration;
@@ -66,17 +66,32 @@ impl Work {
         }
         let before = self.reading.model.clone();
         self.send(&Words::Command(format!("/model set {model}")), &[], Busy::Refuse).await?;
-        let named = |work: &Self| {
-            work.reading.model != before
-                || work.reading.model.as_deref().is_some_and(|shown| shown.contains(model))
+        let is_set = |work: &Self| match (&before, &work.reading.model) {
+            (_, Some(shown)) if shown.contains(model) => true,
+            (Some(before), Some(shown)) => shown != before,
+            // A narrow window has no room for the model.
+            _ => work.says(&format!("{SET} {model}")),
         };
-        let said = |work: &Self| work.reading.model.is_none() && work.shows(SET);
-        if self.until(SHOWN, |work| named(work) || said(work)).await {
+        let asks = |work: &Self| work.reading.dialog.is_some();
+        self.until(SHOWN, |work| is_set(work) || asks(work)).await;
+        if is_set(self) {
             return Ok(());
         }
-        // A narrow window has no room for the model.
-        let Some(shown) = self.reading.model.clone() else { return Ok(()) };
-        let message = format!("the CLI still shows the model {shown}");
+        if asks(self) {
+            // Older versions know no `set`, and offer their models instead.
+            self.pane.press(&["Escape"]).await?;
+            self.until(SHOWN, |work| !asks(work)).await;
+            let message = "this Gemini CLI changes the model of a session only in a dialog";
+            let hint = "name the model when you start it: `--model`";
+            return Err(refusal("not_in_this_version", message, hint));
+        }
+        let shown = self.reading.model.as_deref().unwrap_or("no other model");
+        let message = format!("the CLI still shows {shown}");
         Err(refusal("not_accepted", message, "look at its screen"))
+    }
+
+    /// Whether a text stands on the screen, wrapped or not.
+    fn says(&self, text: &str) -> bool {
+        bare(&self.text()).contains(&bare(text))
     }
 }

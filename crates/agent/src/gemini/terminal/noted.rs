@@ -2,6 +2,7 @@
 //! of no other: hooks are early, or late. Pure.
 
 use super::super::screen::Dialog;
+use super::words::bare;
 use crate::model::{Meaning, Question};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -82,8 +83,4 @@ fn has_rows(whole: &str, shown: &str) -> bool {
         bare(row)
     });
     rows.all(|row| !row.contains(char::is_alphanumeric) || whole.contains(&row))
-}
-
-fn bare(text: &str) -> String {
-    text.chars().filter(|char| !char.is_whitespace()).collect()
 }

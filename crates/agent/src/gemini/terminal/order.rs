@@ -37,3 +37,10 @@ pub(super) enum Kind {
     Whole,
     Stop,
 }
+
+impl Kind {
+    /// Whether it waits until the agent is done.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self, Self::Send { busy: Busy::Wait, .. } | Self::Ready(Busy::Wait))
+    }
+}

@@ -1,6 +1,6 @@
 //! Starting the CLI in a window of its own.
 
-use super::super::cli::{Cli, Search, Version};
+use super::super::cli::{self, Cli, Search, Version};
 use super::super::hooks::KEY;
 use super::super::transcript::resume::Resume;
 use super::files::Files;
@@ -120,10 +120,11 @@ impl Start {
     /// A prompt to begin with, or one of the CLI's own commands.
     #[must_use]
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
-        let prompt = prompt.into();
-        let words = Words::typed(&prompt);
+        let words = Words::typed(&prompt.into());
         // What only begins like a command is not to be taken for one.
-        self.prompt = Some(if matches!(words, Words::Prompt(_)) { words.pasted() } else { prompt });
+        let pasted = words.pasted();
+        self.prompt =
+            Some(if matches!(words, Words::Shell(_)) { format!("!{pasted}") } else { pasted });
         self
     }
 
@@ -205,15 +206,13 @@ impl Start {
             Some(cli) => cli,
             None => Cli::find(&search, None).await?,
         };
-        let cwd = self.cwd.canonicalize().map_err(|error| {
-            let message = format!("cannot work in {}: {error}", self.cwd.display());
-            Failure::new(Phase::Start, "no_directory", message)
-                .hint("name another one with `--cwd`")
-        })?;
+        let found = self.cwd.canonicalize();
+        let cwd = found.map_err(|error| cli::no_directory(&self.cwd, &error))?;
         let home =
             self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
         let gemini = home.join(".gemini");
         let id = self.id(&cli)?;
+        cli::without_commas(self.include.iter().map(PathBuf::as_path))?;
         let key = id.clone().unwrap_or_else(|| format!("new-{}", short_name()));
         // Looked at before the CLI touches it.
         let mut files = Files::new(gemini.clone(), &cwd, id.clone());
@@ -222,7 +221,7 @@ impl Start {
             resumed = Some(Resumed::new(resume.prepare(Some(&cli)).await?));
             files.resume(&resume.file);
         }
-        let command = self.command(&cli, id.as_deref());
+        let command = again(self.command(&cli, id.as_deref()));
         let name = self.name.clone().unwrap_or_else(|| key.clone());
         let env = self.environment(&name);
         let pane = self.open(server, &cwd, &env, &command).await?;
@@ -256,9 +255,7 @@ impl Start {
     ) -> Result<Pane, Failure> {
         let name = cwd.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let shell = self.shell.as_ref().map(|shell| vec![shell.clone(), "-l".to_owned()]);
-        let again = ["/bin/sh", "-c", AGAIN, "pollux"].map(str::to_owned);
-        let direct = || again.into_iter().chain(command.iter().cloned()).collect::<Vec<_>>();
-        let command = shell.unwrap_or_else(direct);
+        let command = shell.unwrap_or_else(|| command.to_vec());
         let size = self.size.unwrap_or(SIZE);
         Pane::open(server, &Window { name: &name, cwd, env, command: &command, size }).await
     }
@@ -299,6 +296,7 @@ impl Start {
     }
 
     /// What the CLI finds in its environment: all that we have, and what makes it one process that a signal reaches.
+    #[expect(clippy::disallowed_methods, reason = "what there is is passed on, and not looked at")]
     fn environment(&self, name: &str) -> Vec<(String, String)> {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
@@ -317,16 +315,35 @@ pub(super) fn short_name() -> String {
     uuid::Uuid::new_v4().simple().to_string().chars().take(8).collect()
 }
 
-/// The command as a line for a shell.
+/// The same command, run again where the CLI wants to be.
+fn again(command: Vec<String>) -> Vec<String> {
+    let again = ["/bin/sh", "-c", AGAIN, "pollux"].map(str::to_owned);
+    again.into_iter().chain(command).collect()
+}
+
+/// The command as a line that is typed into a shell.
 fn shell_line(command: &[String]) -> String {
-    let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
-    let words: Vec<String> = command.iter().map(quoted).collect();
+    let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     format!("exec {}", words.join(" "))
+}
+
+/// A word in quotes. What would be a key for the shell, such as a tab, is not typed but named.
+fn quoted(word: &str) -> String {
+    let quoted = word.chars().map(|c| match c {
+        '\'' => r"'\''".to_owned(),
+        c if c.is_ascii_control() && c != '\n' => {
+            format!(r#"'"$(printf '\{:03o}')"'"#, u32::from(c))
+        }
+        c => c.to_string(),
+    });
+    format!("'{}'", quoted.collect::<String>())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, Start};
+    use super::{Cli, Start, again, shell_line};
+    use std::path::Path;
+    use std::process::{Command, Output};
 
     #[test]
     fn a_first_prompt_that_only_begins_like_a_command_is_no_command() {
@@ -336,5 +353,32 @@ mod tests {
         assert_eq!(said("/etc/hosts: what is it?"), veiled);
         assert_eq!(said("/compress"), "--prompt-interactive=/compress");
         assert_eq!(said("hello"), "--prompt-interactive=hello");
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "it is waited for")]
+    fn run(line: &str, cwd: &Path) -> Output {
+        Command::new("/bin/bash").args(["-c", line]).current_dir(cwd).output().unwrap()
+    }
+
+    #[test]
+    fn nothing_in_a_first_prompt_steers_the_shell_that_it_is_typed_into() {
+        let cli = Cli { path: "gemini".into(), version: None };
+        let said = |prompt: &str| Start::new().prompt(prompt).command(&cli, None).pop().unwrap();
+        assert_eq!(said("/x \x03\rls"), "--prompt-interactive=/x  ls");
+        assert_eq!(said("!ls\x1b"), "--prompt-interactive=!ls");
+        let words = ["a\tb", "it's\x03", "$HOME `ls` !!", "two\nlines"].map(str::to_owned);
+        let line = shell_line(&[&["printf".to_owned(), "%s|".to_owned()], &words[..]].concat());
+        assert!(!line.contains(['\t', '\x03']), "{line:?}");
+        let printed = run(&line, Path::new("/")).stdout;
+        let words = words.map(|word| word + "|").concat();
+        assert_eq!(String::from_utf8(printed).unwrap(), words);
+    }
+
+    #[test]
+    fn what_is_typed_into_a_login_shell_is_started_again_as_the_cli_wants_to_be() {
+        let place = tempfile::tempdir().unwrap();
+        let script = "if [ -e been ]; then exit 7; fi; touch been; exit 199";
+        let line = shell_line(&again(["/bin/sh", "-c", script].map(str::to_owned).to_vec()));
+        assert_eq!(run(&line, place.path()).status.code(), Some(7), "{line}");
     }
 }

@@ -57,18 +57,27 @@ impl Words {
 
     /// True where there is nothing in it.
     pub(super) fn is_empty(&self) -> bool {
-        self.pasted().trim().is_empty()
+        bare(&self.pasted()).is_empty()
     }
 }
 
 /// What is as good as a blank at the edge of a text: the CLI takes invisible characters out of what is pasted, so that a
 /// command may come to light behind them.
 fn is_blank(c: char) -> bool {
-    let is_taken_out = matches!(
+    c.is_whitespace() || is_taken_out(c)
+}
+
+/// The invisible characters that the CLI takes out of what is pasted.
+fn is_taken_out(c: char) -> bool {
+    matches!(
         c,
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-    );
-    c.is_whitespace() || is_taken_out
+    )
+}
+
+/// A text as the CLI takes it, of which nothing is seen that it takes out.
+pub(super) fn taken(text: &str) -> String {
+    text.chars().filter(|c| !is_taken_out(*c)).collect()
 }
 
 /// Text without what would steer a terminal, and with the line ends that a paste has.
@@ -90,9 +99,9 @@ pub(super) fn stands(draft: &str, text: &str) -> bool {
         || (draft.len() > 200 && pasted.ends_with(&draft))
 }
 
-/// A text for comparing: without blanks, which change where it is wrapped, and without the veil.
+/// A text for comparing: without blanks, which change where it is wrapped, without what the CLI takes out, and without the veil.
 pub(super) fn bare(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != VEIL).collect()
+    text.chars().filter(|c| !is_blank(*c) && *c != VEIL).collect()
 }
 
 /// Whether the prompt of a turn, as it was told, is one that was sent, or has it in it: the CLI makes one prompt of all that it
@@ -151,7 +160,7 @@ fn is_name_of(draft: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Words, stands};
+    use super::{Words, is_prompt, stands, taken};
 
     #[test]
     fn a_prompt_that_begins_with_a_slash_is_not_a_command() {
@@ -172,6 +181,18 @@ mod tests {
             let prompt = Words::Prompt(hidden.into()).pasted();
             assert!(prompt.starts_with('\u{2060}'), "{prompt:?}");
         }
+    }
+
+    #[test]
+    fn a_draft_is_known_without_the_invisible_characters_that_the_cli_takes_out_of_it() {
+        let hidden = "\u{feff}one\u{200b} \u{202e}two\u{2069}";
+        assert!(stands("one two", hidden));
+        assert_eq!(taken(hidden), "one two");
+        assert!(is_prompt("one two", hidden));
+        for nothing in ["", " \n", "\u{200b}\u{200e} \u{feff}", "\u{2060}"] {
+            assert!(Words::Prompt(nothing.into()).is_empty(), "{nothing:?}");
+        }
+        assert!(!Words::Prompt("\u{200b}x".into()).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One task for one live agent: draws what it prints, reads its screen and its file, and carries out orders.
 
-use super::super::hooks::Translator;
+use super::super::hooks::{Own, Translator};
 use super::super::screen::{Reading, read};
 use super::adopted::Process;
 use super::files::Files;
@@ -10,9 +10,11 @@ use super::live::{Live, Orders};
 use super::order::{Kind, Order};
 use super::resumed::Resumed;
 use super::titles::Titles;
+use super::words::{bare, is_said};
 use crate::deadline;
 use crate::model::{Event, Failure, SessionStatus, Source};
 use crate::terminal::{Emulator, Ended, Gone, News, Pane, Told, Watch};
+use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -53,7 +55,10 @@ pub(super) struct Work {
     pub(super) listens: Listens,
     pub(super) resumed: Option<Resumed>,
     pub(super) adopted: Option<Process>,
+    /// What the pane is called, so that others find it.
+    noted: String,
     hooks: Translator,
+    own: Own,
     watch: Watch,
     emulator: Emulator,
     tell: mpsc::Sender<Event<'static>>,
@@ -97,12 +102,14 @@ impl Work {
         let mut work = Self {
             pane: pane.clone(),
             reading: Reading::default(),
+            noted: begun.key.clone(),
             fusion: Fusion::new(begun.key),
             files: begun.files,
             listens: begun.listens,
             resumed: begun.resumed,
             adopted: begun.adopted,
             hooks: Translator::default(),
+            own: Own::default(),
             watch,
             emulator: Emulator::new(captured.size),
             tell,
@@ -132,18 +139,28 @@ impl Work {
         if let Some(line) = typed.filter(|_| !self.over) {
             self.type_into_shell(&line).await;
         }
+        // Orders that wait for the end of a turn. Whoever wants to stop it does not wait for them.
+        let mut aside: VecDeque<Order> = VecDeque::new();
         while !self.over {
+            let works = self.status() == SessionStatus::Working;
+            if let Some(order) = aside.pop_front_if(|_| !works) {
+                self.obey(order).await;
+                continue;
+            }
             match self.wake(None, true).await {
-                Woke::Order(Some(order)) => {
-                    let done = self.carry_out(order.kind).await;
-                    // Who gave it may have gone.
-                    drop(order.done.send(done));
-                }
+                Woke::Order(Some(order)) if works && order.kind.waits() => aside.push_back(order),
+                Woke::Order(Some(order)) => self.obey(order).await,
                 // Nobody can give orders any more, but somebody may still listen.
                 Woke::Order(None) => self.orders.close(),
                 woke => self.take(woke).await,
             }
         }
+    }
+
+    async fn obey(&mut self, order: Order) {
+        let done = self.carry_out(order.kind).await;
+        // Who gave it may have gone.
+        drop(order.done.send(done));
     }
 
     async fn carry_out(&mut self, order: Kind) -> Result<(), Failure> {
@@ -316,12 +333,14 @@ impl Work {
         let settled = settled || self.ready.is_some_and(|since| since.elapsed() >= self.stands());
         if self.titles.worked() && !self.is_at_work() {
             let mut out = Vec::new();
+            self.files.turn_begins();
             self.fusion.worked(&self.reading, &mut out);
             self.say(out).await;
         }
         if self.reading.status != Some(self.fusion.status()) {
             // What was said comes before the end of the turn in which it was said.
             self.read_file().await;
+            self.has_moved().await;
         }
         let mut out = Vec::new();
         let picture = Picture { settled, resized: self.resized };
@@ -334,6 +353,27 @@ impl Work {
             self.titles.opened(self.emulator.title());
         }
         self.say(out).await;
+    }
+
+    /// A turn ends of which the session file has told nothing: somebody at the desk has put the conversation away, and where there
+    /// are no hooks, what was said is the only trace of the next one.
+    async fn has_moved(&mut self) {
+        use SessionStatus::{Idle, Waiting, Working};
+        if self.fusion.status() == Idle && self.reading.status == Some(Working) {
+            self.files.turn_begins();
+        }
+        let ends = matches!(self.fusion.status(), Working | Waiting);
+        let Some(query) = self.reading.query.clone() else { return };
+        let is_told = |heard: &str| is_said(&bare(heard), &bare(&query));
+        if !ends || self.reading.status != Some(Idle) || self.fusion.has_heard(is_told) {
+            return;
+        }
+        if self.files.moved(&query) {
+            let mut out = Vec::new();
+            self.fusion.cleared(&mut out);
+            self.say(out).await;
+            self.read_file().await;
+        }
     }
 
     /// Whether the agent is known to work, or to wait as before.
@@ -359,8 +399,12 @@ impl Work {
         self.say(out).await;
     }
 
-    /// Takes what a hook was told. The id of the session is known from now on, where it was not, or was another.
+    /// Takes what a hook was told. The id of the session is known from now on, where it was not, or was another. What a CLI tells
+    /// that the agent itself has started is passed over.
     async fn hook(&mut self, payload: &str) {
+        if !self.own.is(self.fusion.key(), payload) {
+            return;
+        }
         let mut out = Vec::new();
         let events = self.hooks.payload(payload);
         let told = self.hooks.session().map(str::to_owned);
@@ -374,6 +418,10 @@ impl Work {
         }
         self.say(out).await;
         self.read_file().await;
+        if self.fusion.is_answered() {
+            // The screen may have nothing more to show.
+            self.mark();
+        }
     }
 
     /// The session has this id: those who come later find it under its name.
@@ -384,12 +432,15 @@ impl Work {
         out: &mut Vec<Event<'static>>,
     ) {
         self.fusion.rekey(id, source, out);
-        if out
-            .iter()
-            .any(|event| matches!(event.kind, crate::model::EventKind::SessionRekeyed { .. }))
-        {
+        self.note_key(id).await;
+    }
+
+    /// Calls the pane so, where it is called otherwise.
+    pub(super) async fn note_key(&mut self, key: &str) {
+        if self.noted != key {
+            key.clone_into(&mut self.noted);
             // A pane that is gone needs no name.
-            drop(self.pane.note("key", id).await);
+            drop(self.pane.note("key", key).await);
         }
     }
 
@@ -413,6 +464,11 @@ impl Work {
     /// Whether a text stands on the screen.
     pub(super) fn shows(&self, text: &str) -> bool {
         self.emulator.screen().rows.iter().any(|row| row.contains(text))
+    }
+
+    /// All that stands on the screen.
+    pub(super) fn text(&self) -> String {
+        self.emulator.screen().rows.concat()
     }
 
     pub(super) fn status(&self) -> SessionStatus {

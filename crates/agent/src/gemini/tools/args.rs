@@ -77,10 +77,18 @@ impl<'a> Args<'a> {
         self.mapped.push((name.into(), Arg::Made(value.into())));
     }
 
-    /// What Claude has no name for comes last, as it is.
+    /// True where Claude's argument of that name is there.
+    fn has(&self, name: &str) -> bool {
+        self.mapped.iter().any(|(mapped, _)| mapped == name)
+    }
+
+    /// What Claude has no name for comes last, as it is; no name comes twice.
     fn finish(mut self) -> Input<'a> {
-        let rest = self.given.into_iter().filter(|(name, _)| !DROPPED.contains(&name.as_ref()));
-        self.mapped.extend(rest.map(|(name, value)| (name, Arg::Raw(Cow::Borrowed(value)))));
+        for (name, value) in std::mem::take(&mut self.given) {
+            if !DROPPED.contains(&name.as_ref()) && !self.has(&name) {
+                self.mapped.push((name, Arg::Raw(Cow::Borrowed(value))));
+            }
+        }
         Input::Mapped(self.mapped)
     }
 }
@@ -108,7 +116,8 @@ pub(super) fn input<'a>(mapping: &Mapping, args: Option<&'a RawValue>) -> Input<
     args.finish()
 }
 
-/// `Read`: lines from … to … become an offset and a limit. Before 0.30 they were that already, counted from zero.
+/// `Read`: lines from … to … become an offset and a limit. Before 0.30 they were that already, counted from zero;
+/// Claude counts from one.
 pub(super) fn read(args: &mut Args<'_>) {
     args.rename(&[("file_path", &["file_path", "absolute_path", "path"])]);
     let number = |json: Option<&RawValue>| json.map(|raw| raw.get().parse::<i64>().ok());
@@ -124,7 +133,10 @@ pub(super) fn read(args: &mut Args<'_>) {
         let start = start.flatten().unwrap_or(1);
         args.make("limit", end.saturating_sub(start).saturating_add(1).max(0));
     }
-    args.rename(&[("offset", &["offset"]), ("limit", &["limit"])]);
+    if let (false, Some(Some(before))) = (args.has("offset"), number(args.given("offset"))) {
+        args.take(&["offset"]);
+        args.make("offset", before.saturating_add(1));
+    }
 }
 
 /// Claude has no tool that lists a directory; `Glob` with `*` shows the same.
@@ -163,7 +175,7 @@ pub(super) fn grep(args: &mut Args<'_>) {
 pub(super) fn fetch(args: &mut Args<'_>) {
     let prompt = args.take(&["prompt"]);
     args.rename(&[("url", &["url"])]);
-    let named = args.mapped.iter().any(|(name, _)| name == "url");
+    let named = args.has("url");
     let text = prompt.and_then(Text::from_raw);
     if let Some(url) = text.as_ref().and_then(|text| first_url(&text.to_str())).filter(|_| !named) {
         args.make("url", url);

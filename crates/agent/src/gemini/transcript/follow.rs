@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -62,11 +63,7 @@ struct Stamp {
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
-        let file = std::os::unix::fs::MetadataExt::ino(metadata);
-        #[cfg(not(unix))]
-        let file = 0;
-        Self { size: metadata.len(), modified: metadata.modified().ok(), file }
+        Self { size: metadata.len(), modified: metadata.modified().ok(), file: metadata.ino() }
     }
 }
 

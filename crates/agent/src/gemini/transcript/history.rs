@@ -95,6 +95,8 @@ impl<T: Item> History<T> {
         let stays: HashSet<&str> = list.iter().map(|(id, _)| id.as_ref()).collect();
         let mut dropped: Vec<bool> =
             earlier.list.iter().map(|(id, _)| !stays.contains(id.as_ref())).collect();
+        // A long list that drops little is not gone through for each message of the new one.
+        let places: Vec<usize> = (0..dropped.len()).filter(|at| dropped[*at]).collect();
         let mut place = 0;
         for (id, mut item) in list {
             let own = earlier.index.get(&id).copied();
@@ -103,7 +105,7 @@ impl<T: Item> History<T> {
             if let Some((_, earlier)) = old {
                 item.carry(earlier);
             }
-            if let Some(at) = earlier.copied_by(&item, place..own.unwrap_or(usize::MAX), &dropped) {
+            if let Some(at) = earlier.copied_by(&item, place..own.unwrap_or(usize::MAX), &places) {
                 item.renew(&earlier.list[at].1);
                 dropped[at] = false;
                 place = at + 1;
@@ -115,10 +117,11 @@ impl<T: Item> History<T> {
     }
 
     /// Where the first-hand message stands that an item is a copy of: one that is dropped, and that came before it.
-    fn copied_by(&self, item: &T, within: Range<usize>, dropped: &[bool]) -> Option<usize> {
-        let ahead = within.start..within.end.min(self.list.len());
-        let mut candidates = ahead.filter(|at| dropped[*at]).take(LOOK_AHEAD);
-        candidates.find(|at| item.continues(&self.list[*at].1))
+    /// `places` are those of the dropped ones.
+    fn copied_by(&self, item: &T, within: Range<usize>, places: &[usize]) -> Option<usize> {
+        let first = places.partition_point(|at| *at < within.start);
+        let ahead = places.iter().copied().skip(first).take_while(|at| *at < within.end);
+        ahead.take(LOOK_AHEAD).find(|at| item.continues(&self.list[*at].1))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Saves a session that the CLI itself would destroy: a copy aside, and the stub out of the way.
 
-use super::resume::is_stub;
+use super::resume::says_nothing;
 use super::store::{Risk, Session};
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -24,15 +24,24 @@ pub fn rescue(session: &Session, aside: &Path) -> io::Result<Rescued> {
     make_private(&aside)?;
     let copy = copy_to(&session.file.path, &aside)?;
     let stub = match &session.risk {
-        // Somebody may have spoken in it since it was looked at: then it is nobody's stub.
-        Some(Risk::Stub(stub)) if is_stub(stub) => {
-            let kept = copy_to(stub, &aside)?;
-            fs::remove_file(stub)?;
-            Some((stub.clone(), kept))
-        }
+        Some(Risk::Stub(stub)) => put_away(stub, &aside)?.map(|kept| (stub.clone(), kept)),
         _ => None,
     };
     Ok(Rescued { copy, stub })
+}
+
+/// Moves a stub into a directory, out of the CLI's sight: it goes when its copy is there. Gives where that is; none where
+/// somebody has spoken in it since it was looked at, or while it was copied: then it is nobody's stub.
+pub(super) fn put_away(stub: &Path, directory: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(bytes) = fs::read(stub).ok().filter(|bytes| says_nothing(bytes)) else {
+        return Ok(None);
+    };
+    let copy = copy_to(stub, directory)?;
+    if fs::read(&copy)? != bytes || fs::read(stub)? != bytes {
+        return Ok(None);
+    }
+    fs::remove_file(stub)?;
+    Ok(Some(copy))
 }
 
 /// Copies a file under its own name, or under one with a number where that is taken by something else, and makes sure

@@ -7,7 +7,7 @@
 
 use super::digest::digest;
 use super::entry::begins_with_context;
-use super::rescue::{copy_to, make_private, put};
+use super::rescue::{copy_to, make_private, put, put_away};
 use super::scan::short_id;
 use super::whole::{Transcript, text};
 use crate::gemini::cli::{Cli, Version};
@@ -154,9 +154,9 @@ impl Guard {
     pub fn move_stubs(&self) -> io::Result<Vec<PathBuf>> {
         let mut moved = Vec::new();
         for stub in stubs_beside(&self.file) {
-            copy_to(&stub, &self.aside)?;
-            fs::remove_file(&stub)?;
-            moved.push(stub);
+            if put_away(&stub, &self.aside)?.is_some() {
+                moved.push(stub);
+            }
         }
         Ok(moved)
     }
@@ -226,8 +226,7 @@ pub(in crate::gemini) fn put_stubs_away(file: &Path) -> io::Result<()> {
     for stub in stubs_beside(file) {
         let aside = project.join("stubs");
         make_private(&aside)?;
-        copy_to(&stub, &aside)?;
-        fs::remove_file(&stub)?;
+        put_away(&stub, &aside)?;
     }
     Ok(())
 }
@@ -253,8 +252,12 @@ fn stubs_beside(file: &Path) -> Vec<PathBuf> {
 /// assert!(is_stub(&file));
 /// ```
 pub fn is_stub(path: &Path) -> bool {
-    let digest = || fs::read(path).map(|bytes| digest(&text(&bytes)));
-    short_id(path).is_some() && digest().is_ok_and(|digest| digest.is_stub())
+    short_id(path).is_some() && fs::read(path).is_ok_and(|bytes| says_nothing(&bytes))
+}
+
+/// True where these are the bytes of a stub.
+pub(super) fn says_nothing(bytes: &[u8]) -> bool {
+    digest(&text(bytes)).is_stub()
 }
 
 /// True where nothing stands of what was said: since 0.61 the CLI takes back a first turn that is cancelled, with all that was

@@ -115,8 +115,10 @@ pub fn list(
         let key = (file.directory.as_os_str().to_owned(), digest.project_hash.clone());
         known.entry(key).or_insert_with(find).clone()
     };
+    let stubs = stubs(&digested);
+    let groups = groups(digested).into_iter();
     let mut sessions: Vec<Session> =
-        groups(digested).into_iter().filter_map(|group| session(group, &mut project)).collect();
+        groups.filter_map(|group| session(group, &stubs, &mut project)).collect();
     sessions.sort_by(|a, b| {
         let newest = b.updated_at().cmp(&a.updated_at());
         newest.then_with(|| a.id.cmp(&b.id)).then_with(|| a.file.path.cmp(&b.file.path))
@@ -292,9 +294,22 @@ fn groups(digested: Vec<Digested>) -> Vec<Vec<Digested>> {
     groups
 }
 
+/// Where stubs are, by the directory and the short id: by these the CLI takes them for a session's, and not by what they say.
+type Stubs = HashMap<(PathBuf, String), PathBuf, RandomState>;
+
+fn stubs(digested: &[Digested]) -> Stubs {
+    let stubs = digested.iter().filter(|(_, digest)| digest.is_stub());
+    stubs.filter_map(|(file, _)| Some((beside(file)?, file.path.clone()))).collect()
+}
+
+fn beside(file: &File) -> Option<(PathBuf, String)> {
+    Some((file.path.parent()?.to_path_buf(), file.short_id()?.to_owned()))
+}
+
 /// One session out of its files: the one with something in it, then the newest, then the longest.
 fn session(
     mut group: Vec<Digested>,
+    stubs: &Stubs,
     project: &mut impl FnMut(&File, &Digest) -> Option<PathBuf>,
 ) -> Option<Session> {
     group.sort_by_key(|(file, digest)| {
@@ -321,7 +336,7 @@ fn session(
         id: digest.session_id.clone().unwrap_or_else(|| stem(&file.path)),
         kind,
         project: project(&file, &digest),
-        risk: risk(kind, &digest, &group),
+        risk: risk(kind, &digest, stub_of(&file, &group, stubs)),
         others: group.into_iter().map(|(file, _)| file).collect(),
         file,
         digest,
@@ -333,14 +348,18 @@ fn stem(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-fn risk(kind: Kind, digest: &Digest, others: &[Digested]) -> Option<Risk> {
-    if kind != Kind::Main {
-        return None;
-    }
-    let stub = others.iter().find(|(file, digest)| digest.is_stub() && file.short_id().is_some());
+/// A stub of the same session: among its files, or one beside it that does not say whose it is.
+fn stub_of(file: &File, others: &[Digested], stubs: &Stubs) -> Option<PathBuf> {
+    let is_stub = |(file, digest): &&Digested| digest.is_stub() && file.short_id().is_some();
+    let own = others.iter().find(is_stub).map(|(stub, _)| &stub.path);
+    let silent = || stubs.get(&beside(file)?);
+    own.or_else(silent).cloned()
+}
+
+fn risk(kind: Kind, digest: &Digest, stub: Option<PathBuf>) -> Option<Risk> {
     match stub {
+        _ if kind != Kind::Main => None,
         _ if digest.overwritten => Some(Risk::Overwritten),
-        Some((file, _)) if digest.format == Format::Jsonl => Some(Risk::Stub(file.path.clone())),
-        _ => None,
+        stub => stub.filter(|_| digest.format == Format::Jsonl).map(Risk::Stub),
     }
 }

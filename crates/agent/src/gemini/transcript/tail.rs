@@ -62,6 +62,7 @@ impl Tail {
     /// After a restart, when all is read: what is new in the file, and what it no longer has.
     pub(super) fn settle(&mut self, fetch: &mut Fetch<'_>, events: &mut Vec<Event<'static>>) {
         self.anew = false;
+        self.session.tell(&self.replay.meta, events);
         self.tell_all(Rewrite::Replaced, fetch, events);
     }
 
@@ -134,14 +135,16 @@ impl Tail {
             }
             _ => fetch(range),
         };
-        self.session.tell(&self.replay.meta, events);
+        if !self.anew {
+            self.session.tell(&self.replay.meta, events);
+        }
         let noted = self.replay.take_noted();
         if !matches!(change, Change::Skipped(_)) && !self.anew {
             events.extend(in_part(&noted, &text));
         }
         match change {
             Change::Nothing => {}
-            Change::Message(_) | Change::Messages(_) if self.anew => {}
+            _ if self.anew => {}
             Change::Message(id) => self.recorded(&id, &mut near, events),
             Change::Messages(why) => self.tell_all(why, &mut near, events),
             Change::Skipped(diagnostic) => events.push(event(EventKind::Unread {

@@ -25,14 +25,12 @@ impl Session {
         }
         self.queue.waiting.push(queued);
         let before = self.queue.waiting.len() - 1;
-        // Whoever sends one more prompt to an agent that does nothing wants the queue to go on.
-        let effects = if self.takes_prompts() {
+        // Whoever sends one more prompt to an agent that does nothing, or will do nothing soon, wants the queue to go on.
+        if self.takes_prompts() || self.stopping {
             self.queue.held = false;
-            self.next()
-        } else {
-            Vec::new()
-        };
-        Verdict::done(Done::Queued { id, before }, effects)
+            self.queue.released |= self.stopping;
+        }
+        Verdict::done(Done::Queued { id, before }, self.next())
     }
 
     pub(super) fn edit(&mut self, id: &str, text: &str) -> Verdict {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A player that has opened a session, and the client with it.
-async fn stage() -> (Player, Agent, Session) {
+pub(super) async fn stage() -> (Player, Agent, Session) {
     let (mut player, ours) = pipe();
     let client = async {
         let agent = connect(config(), ours).await.unwrap();
@@ -19,13 +19,13 @@ async fn stage() -> (Player, Agent, Session) {
     (player, agent, session)
 }
 
-async fn prompt(session: &Session, player: &mut Player) -> Value {
+pub(super) async fn prompt(session: &Session, player: &mut Player) -> Value {
     session.control().prompt(Prompt::text("hello")).await.unwrap();
     player.hears_request("session/prompt").await
 }
 
 /// The events of a turn to its end.
-async fn turn(session: &mut Session) -> Vec<Event<'static>> {
+pub(super) async fn turn(session: &mut Session) -> Vec<Event<'static>> {
     let mut events = Vec::new();
     while let Some(event) = session.next().await {
         let ended = matches!(event.kind, EventKind::TurnEnded { .. });
@@ -37,7 +37,7 @@ async fn turn(session: &mut Session) -> Vec<Event<'static>> {
     events
 }
 
-fn reasons(events: &[Event<'_>]) -> Vec<String> {
+pub(super) fn reasons(events: &[Event<'_>]) -> Vec<String> {
     let reasons = events.iter().filter_map(|event| match &event.kind {
         EventKind::Unread { reason, .. } => Some(reason.clone()),
         _ => None,
@@ -45,7 +45,7 @@ fn reasons(events: &[Event<'_>]) -> Vec<String> {
     reasons.collect()
 }
 
-fn words(text: &str) -> Value {
+pub(super) fn words(text: &str) -> Value {
     json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } })
 }
 
@@ -257,7 +257,7 @@ async fn a_cancel_that_nobody_hears_ends_the_turn_within_its_bound_and_the_sessi
     assert_eq!(refused.code, "stuck");
 }
 
-fn question(id: u64, options: &Value) -> String {
+pub(super) fn question(id: u64, options: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {
         "sessionId": "s",
         "toolCall": { "toolCallId": "run_shell_command-1", "kind": "execute", "title": "rm -rf /" },
@@ -266,7 +266,7 @@ fn question(id: u64, options: &Value) -> String {
     .to_string()
 }
 
-fn usual() -> Value {
+pub(super) fn usual() -> Value {
     json!([
         { "optionId": "proceed_always", "name": "Allow", "kind": "allow_always" },
         { "optionId": "proceed_once", "name": "Always!", "kind": "allow_once" },
@@ -474,22 +474,15 @@ async fn what_editors_draw_is_no_noise_and_a_null_makes_no_request_of_what_is_to
 }
 
 #[tokio::test]
-async fn a_session_that_somebody_hears_is_not_opened_a_second_time() {
-    let (mut player, agent, session) = stage().await;
-    let again = agent.open(Open::new("/").load("s")).await.unwrap_err();
-    assert_eq!(again.code, "already_open");
-    // An agent that gives the same id twice does not take the first one away either.
-    let answers = async {
-        let new = player.hears_request("session/new").await;
-        player.answers(&new, json!({ "sessionId": "s" })).await;
-    };
-    let ((), again) = tokio::join!(answers, agent.open(Open::new("/")));
-    assert_eq!(again.unwrap_err().code, "already_open");
-    drop(session);
-    let answers = async {
-        let load = player.hears_request("session/load").await;
-        player.answers(&load, json!({})).await;
-    };
-    let ((), again) = tokio::join!(answers, agent.open(Open::new("/").load("s")));
-    again.unwrap();
+async fn an_update_that_is_not_known_is_told_but_not_whole_where_it_is_long() {
+    let (mut player, _agent, mut session) = stage().await;
+    let request = prompt(&session, &mut player).await;
+    player.updates("s", json!({ "sessionUpdate": "dance", "steps": "x".repeat(20_000) })).await;
+    player.answers(&request, json!({ "stopReason": "end_turn" })).await;
+    let events = turn(&mut session).await;
+    let text = events.iter().find_map(|event| match &event.kind {
+        EventKind::Unread { text, .. } => Some(text),
+        _ => None,
+    });
+    assert_eq!(text.unwrap().chars().count(), 2001, "the rest is an ellipsis");
 }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::task::JoinSet;
 
 /// What a recorder did that this client never does: an empty prompt, a prompt without parameters, a second prompt while
 /// the first one runs, a line of garbage, a mode or a session that is not there, files offered and refused in odd ways.
@@ -147,7 +148,7 @@ struct Client {
 async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
     let (player, ours) = pipe();
     let script = as_we_do(recording);
-    let mut task = tokio::task::JoinSet::new();
+    let mut task = JoinSet::new();
     task.spawn(speak(player, script.clone()));
     let mut client = Client { agent: None, sessions: HashMap::new(), events: Vec::new() };
     let mut ours = Some(ours);
@@ -156,6 +157,8 @@ async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
         let of_session = ["session/prompt", "session/cancel", "session/set_mode"];
         let of_session = message["method"].as_str().is_some_and(|it| of_session.contains(&it));
         if *out && of_session && id.is_none_or(|id| !client.sessions.contains_key(id)) {
+            task.abort_all();
+            went_well(task).await;
             return (client.events, false);
         }
         if *out {
@@ -163,6 +166,7 @@ async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
         }
     }
     client.agent.unwrap().close().await;
+    went_well(task).await;
     // Of a session that had no prompt nothing was heard yet.
     if client.events.is_empty() {
         for (_, mut session) in client.sessions {
@@ -172,6 +176,17 @@ async fn play(recording: &[Line]) -> (Vec<Event<'static>>, bool) {
         }
     }
     (client.events, true)
+}
+
+/// Fails where the played agent was told something else than the CLI was.
+async fn went_well(mut task: JoinSet<()>) {
+    while let Some(done) = task.join_next().await {
+        if let Err(error) = done
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
 }
 
 /// The script as this client does it: open questions are answered before a cancel, and where nothing is to be cancelled
@@ -208,7 +223,7 @@ async fn speak(mut player: Player, script: Vec<(bool, Value)>) {
                     break heard;
                 }
             };
-            assert_eq!(heard.get("method"), message.get("method"), "{heard} instead of {message}");
+            assert_eq!(meant(&heard), meant(&message), "{heard} instead of {message}");
             if message.get("method").is_some() {
                 ids.insert(message["id"].to_string(), heard["id"].clone());
             }
@@ -217,9 +232,25 @@ async fn speak(mut player: Player, script: Vec<(bool, Value)>) {
             if message.get("method").is_none() {
                 line["id"] = ids.get(&message["id"].to_string()).cloned().unwrap_or_default();
             }
-            player.says(&line.to_string()).await;
+            // The client goes when it has heard enough.
+            if !player.writes(format!("{line}\n").as_bytes()).await {
+                return;
+            }
         }
     }
+}
+
+/// What the CLI makes of what it is told.
+fn meant(message: &Value) -> (&Value, &Value, &Value, String) {
+    let params = &message["params"];
+    let (mode, answer) = (&params["modeId"], &message["result"]["outcome"]);
+    (&message["method"], mode, answer, words(params))
+}
+
+/// The words of a prompt.
+fn words(params: &Value) -> String {
+    let blocks = params["prompt"].as_array().into_iter().flatten();
+    blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 impl Client {
@@ -249,14 +280,8 @@ impl Client {
                 }
             }
             Some("session/prompt") => {
-                let words: Vec<&str> = params["prompt"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .filter_map(|block| block["text"].as_str())
-                    .collect();
                 let session = self.sessions.get_mut(&id).unwrap();
-                let prompted = session.control().prompt(Prompt::text(words.join("\n"))).await;
+                let prompted = session.control().prompt(Prompt::text(words(params))).await;
                 prompted.unwrap_or_else(|error| panic!("{message}: {error}"));
                 self.listen(&id, message, after).await;
             }

@@ -99,3 +99,39 @@ async fn what_cannot_be_run_is_an_error_and_nothing_runs_elsewhere() {
     let unknown = asks(&mut player, "terminal/dance", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601);
 }
+
+#[tokio::test]
+async fn files_and_commands_are_those_of_the_session_that_asks() {
+    let (of_agent, of_session) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (mut player, ours) = pipe();
+    let mut config = config().cwd(of_agent.path());
+    (config.terminals, config.file_reads, config.file_writes) = (true, true, true);
+    let client = async {
+        let agent = connect(config, ours).await.unwrap();
+        drop(agent.open(Open::new(of_session.path())).await.unwrap());
+        agent
+    };
+    let ((), _agent) = tokio::join!(player.opens("s"), client);
+    let write = json!({ "path": "a.txt", "content": "hello" });
+    assert!(asks(&mut player, "fs/write_text_file", write).await["error"].is_null());
+    assert!(of_session.path().join("a.txt").exists());
+    let read = json!({ "path": of_session.path().join("a.txt") });
+    let read = asks(&mut player, "fs/read_text_file", read).await;
+    assert_eq!(read["result"]["content"], "hello", "{read}");
+    let params = json!({ "command": "cat", "args": ["a.txt"] });
+    let terminal = json!({ "terminalId": creates(&mut player, params).await });
+    let exit = asks(&mut player, "terminal/wait_for_exit", terminal).await;
+    assert_eq!(exit["result"]["exitCode"], 0, "{exit}");
+    std::fs::write(of_agent.path().join("b.txt"), "not yours").unwrap();
+    let out = json!({ "path": of_agent.path().join("b.txt") });
+    assert_eq!(asks(&mut player, "fs/read_text_file", out).await["error"]["code"], -32602);
+    for (method, params) in [
+        ("fs/read_text_file", json!({ "sessionId": "who", "path": "a.txt" })),
+        ("fs/write_text_file", json!({ "sessionId": "who", "path": "a.txt" })),
+        ("terminal/create", json!({ "sessionId": "who", "command": "ls" })),
+    ] {
+        let line = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        player.says(&line.to_string()).await;
+        assert_eq!(player.hears().await.unwrap()["error"]["code"], -32602, "{method}");
+    }
+}

@@ -26,7 +26,7 @@ pub(super) async fn ended(show: &mut Show, from: usize) -> StopReason {
     ended.unwrap()
 }
 
-/// All versions at once.
+/// The versions to test with, at once.
 pub(super) async fn everywhere(script: &str, act: impl AsyncFn(&mut Show, &Theatre)) {
     everywhere_of(script, async |theatre| {
         let mut show = theatre.play(theatre.start()).await;
@@ -36,7 +36,7 @@ pub(super) async fn everywhere(script: &str, act: impl AsyncFn(&mut Show, &Theat
     .await;
 }
 
-/// All versions at once, with nothing started.
+/// The versions to test with, at once, with nothing started.
 pub(super) async fn everywhere_of(script: &str, act: impl AsyncFn(&Theatre)) {
     let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, script).await;

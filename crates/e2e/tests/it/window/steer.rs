@@ -248,9 +248,10 @@ async fn an_agent_that_cannot_start_leaves_its_code_and_a_login_shell_can_start_
     let theatre = Theatre::new(&cli, "greeting").await;
     let mut broken = theatre.play(theatre.start().extra_arg("--no-such-flag")).await;
     assert_eq!(reason(&mut broken).await.as_deref(), Some("the agent has ended with exit code 1"));
-    let mut show = theatre.play(theatre.start().in_shell("/bin/bash")).await;
-    show.prompt("say hello").await;
+    // A tab would be a key for the shell.
+    let mut show = theatre.play(theatre.start().in_shell("/bin/bash").prompt("say\thello")).await;
     assert_eq!(ended(&mut show, 0).await, StopReason::EndTurn);
+    assert!(show.said().contains(&(Role::User, "say\thello".to_owned())), "{:?}", show.said());
     show.stop().await;
     theatre.close().await;
 }
@@ -265,16 +266,18 @@ async fn settings_that_are_being_written_while_an_agent_starts_are_read_once_the
     let settings = theatre.stage.home().gemini().join("settings.json");
     let whole = std::fs::read_to_string(&settings).unwrap();
     let half: String = whole.chars().take(whole.len() / 2).collect();
-    std::fs::write(&settings, half).unwrap();
-    let mut show = theatre.play(theatre.start()).await;
-    wait_for("the CLI says that it cannot read them", super::LIMIT, async || {
-        let screen = show.screen().await;
-        if screen.contains(UNREAD) { Ok(()) } else { Err(screen) }
-    })
-    .await;
-    std::fs::write(&settings, whole).unwrap();
-    show.prompt("say hello").await;
-    assert_eq!(ended(&mut show, 0).await, StopReason::EndTurn);
-    show.stop().await;
+    for start in [theatre.start(), theatre.start().in_shell("/bin/bash")] {
+        std::fs::write(&settings, &half).unwrap();
+        let mut show = theatre.play(start).await;
+        wait_for("the CLI says that it cannot read them", super::LIMIT, async || {
+            let screen = show.screen().await;
+            if screen.contains(UNREAD) { Ok(()) } else { Err(screen) }
+        })
+        .await;
+        std::fs::write(&settings, &whole).unwrap();
+        show.prompt("say hello").await;
+        assert_eq!(ended(&mut show, 0).await, StopReason::EndTurn);
+        show.stop().await;
+    }
     theatre.close().await;
 }

@@ -6,7 +6,7 @@ use super::joined::{self, Joined};
 use super::lines::Wrong;
 use super::steer::Steer;
 use crate::api::Bring;
-use crate::cli::run::resume;
+use crate::cli::run::resume::{self, Kept};
 use crate::cli::sessions::catalog::Catalog;
 use crate::client::{Client, Twin};
 use crate::config::Config;
@@ -43,7 +43,8 @@ pub(super) struct Agents {
 
 /// A session that is open.
 pub(super) enum Held {
-    Gemini(Box<Live>),
+    /// One that was there before, which nobody else goes on with meanwhile.
+    Gemini(Box<(Live, Kept)>),
     Any(Box<(Agent, Session)>),
     /// The daemon drives it.
     Joined(Box<Joined>),
@@ -52,7 +53,7 @@ pub(super) enum Held {
 impl Held {
     pub(super) async fn next(&mut self) -> Option<Event<'static>> {
         match self {
-            Self::Gemini(live) => live.next().await,
+            Self::Gemini(own) => own.0.next().await,
             Self::Any(any) => any.1.next().await,
             Self::Joined(joined) => joined.next().await,
         }
@@ -60,7 +61,7 @@ impl Held {
 
     pub(super) fn steer(&self) -> Steer {
         match self {
-            Self::Gemini(live) => Steer::Own(live.control()),
+            Self::Gemini(own) => Steer::Own(own.0.control()),
             Self::Any(any) => Steer::Own(any.1.control()),
             Self::Joined(joined) => joined.steer(),
         }
@@ -68,7 +69,7 @@ impl Held {
 
     pub(super) fn opened(&self) -> &Opened {
         match self {
-            Self::Gemini(live) => live.opened(),
+            Self::Gemini(own) => own.0.opened(),
             Self::Any(any) => any.1.opened(),
             Self::Joined(joined) => joined.opened(),
         }
@@ -76,7 +77,7 @@ impl Held {
 
     pub(super) fn outcome(&mut self) -> Option<Outcome> {
         match self {
-            Self::Gemini(live) => live.outcome(),
+            Self::Gemini(own) => own.0.outcome(),
             Self::Any(any) => any.1.outcome(),
             Self::Joined(joined) => joined.outcome(),
         }
@@ -92,7 +93,10 @@ impl Held {
 
     pub(super) async fn close(self) -> std::io::Result<()> {
         match self {
-            Self::Gemini(live) => live.close().await,
+            Self::Gemini(own) => {
+                let (live, _kept) = *own;
+                live.close().await
+            }
             Self::Any(any) => {
                 any.0.close().await;
                 Ok(())
@@ -209,9 +213,10 @@ impl Agents {
             let copy = fork(&found.file).map_err(anyhow::Error::from)?;
             (found.id, found.file) = (copy.id, copy.file);
         }
-        let order = self.gemini(cli, &cwd).resume(found);
+        let kept = resume::alone(found)?;
+        let order = self.gemini(cli, &cwd).resume(kept.resume.clone());
         let order = servers.into_iter().fold(order, Gemini::mcp);
-        Ok(Held::Gemini(Box::new(order.start().await?)))
+        Ok(Held::Gemini(Box::new((order.start().await?, kept))))
     }
 
     /// The session that is wanted, if a daemon runs and drives it.

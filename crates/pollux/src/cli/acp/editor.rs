@@ -6,12 +6,12 @@ use super::joined::{self, Place};
 use super::lines::{Desk, Wrong, answer};
 use super::session::{Awaited, Open, Over, Shared, To, lock, mode_name};
 use super::steer::{Steer, Taken};
-use crate::ends::Ends;
-use pollux_agent::acp::relay;
+use crate::ends::Stop;
+use pollux_agent::acp::{Opened, relay};
+use pollux_agent::model::{Failure, Phase};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -36,6 +36,7 @@ pub(super) struct Editor {
 struct Entry {
     steer: Steer,
     awaited: Shared,
+    opened: Opened,
     close: Option<oneshot::Sender<()>>,
 }
 
@@ -65,8 +66,7 @@ impl Editor {
 
     /// Works until the editor is gone.
     pub(super) async fn run(mut self, mut lines: mpsc::Receiver<Call>) -> anyhow::Result<()> {
-        let mut ends = Ends::new()?;
-        let mut interrupted = signal(SignalKind::interrupt())?;
+        let mut stop = Stop::new()?;
         loop {
             tokio::select! {
                 call = lines.recv() => match call {
@@ -75,8 +75,7 @@ impl Editor {
                 },
                 Some(Ok(opening)) = self.opening.join_next() => self.opened(opening).await?,
                 Some(Ok(over)) = self.open.join_next() => self.over(&over)?,
-                () = ends.told() => break,
-                _ = interrupted.recv() => break,
+                () = stop.told() => break,
             }
         }
         self.opening.shutdown().await;
@@ -97,9 +96,13 @@ impl Editor {
             _ => return self.other(id, &method, &params).await,
         };
         // Nobody would ever know of a session that is opened without an answer.
-        if id.is_none() {
-            return Ok(());
+        let Some(id) = id else { return Ok(()) };
+        let open =
+            matches!(how, How::Load | How::Resume) && self.sessions.contains_key(named(&params));
+        if open {
+            return answer(&id, Err(already_open(named(&params))));
         }
+        let id = Some(id);
         let agents = self.agents.clone();
         self.opening.spawn(async move {
             let cwd = PathBuf::from(params["cwd"].as_str().unwrap_or_default());
@@ -134,10 +137,17 @@ impl Editor {
             "authenticate" => self.agents.authenticate(params).await.map(Some),
             "session/list" if self.agents.has_store() => Ok(Some(self.agents.list(params).await)),
             "session/prompt" => self.prompt(&id, params).await,
-            "session/set_mode" => self.set_mode(&id, params).await,
-            "session/set_model" => self.set_model(&id, params, &params["modelId"], false).await,
+            "session/set_mode" => {
+                let mode = mode_name(word(params, "modeId"));
+                self.change(&id, params, To::Mode(mode)).await
+            }
+            "session/set_model" => {
+                let model = word(params, "modelId").to_owned();
+                self.change(&id, params, To::Model(model, false)).await
+            }
             "session/set_config_option" if params["configId"] == "model" => {
-                self.set_model(&id, params, &params["value"], true).await
+                let model = word(params, "value").to_owned();
+                self.change(&id, params, To::Model(model, true)).await
             }
             "session/set_config_option" => {
                 let option = params["configId"].as_str().unwrap_or_default();
@@ -202,30 +212,21 @@ impl Editor {
         Ok(None)
     }
 
-    async fn set_mode(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
+    /// Another mode or model. It is written down before it is asked for: it may be so before we hear that it was taken.
+    async fn change(&mut self, id: &Value, params: &Value, to: To) -> Result<Option<Value>, Wrong> {
         let entry = self.entry(params)?;
-        let name = params["modeId"].as_str().unwrap_or_default();
-        let mode = mode_name(name);
-        if lock(&entry.awaited).mode.as_ref() == Some(&mode) {
-            return Ok(Some(json!({})));
+        if lock(&entry.awaited).has(&to) {
+            return Ok(Some(to.answer(&entry.opened)));
         }
-        entry.steer.set_mode(name).await?;
-        lock(&entry.awaited).changes.push((id.clone(), To::Mode(mode)));
-        Ok(None)
-    }
-
-    async fn set_model(
-        &mut self,
-        id: &Value,
-        params: &Value,
-        model: &Value,
-        option: bool,
-    ) -> Result<Option<Value>, Wrong> {
-        let entry = self.entry(params)?;
-        let model = model.as_str().unwrap_or_default().to_owned();
-        entry.steer.set_model(&model).await?;
-        lock(&entry.awaited).changes.push((id.clone(), To::Model(model, option)));
-        Ok(None)
+        lock(&entry.awaited).changes.push((id.clone(), to.clone()));
+        let taken = match &to {
+            To::Mode(mode) => entry.steer.set_mode(mode).await,
+            To::Model(model, _) => entry.steer.set_model(model).await,
+        };
+        if taken.is_err() {
+            lock(&entry.awaited).changes.retain(|(other, _)| other != id);
+        }
+        taken.map(|()| None)
     }
 
     fn close(&mut self, id: &Value, params: &Value) -> Result<Option<Value>, Wrong> {
@@ -264,6 +265,10 @@ impl Editor {
             }
         };
         let session = held.opened().session_id.clone();
+        if self.sessions.contains_key(&session) {
+            // Both were asked for at once. This one ends; the one that was first goes on.
+            return id.map_or(Ok(()), |id| answer(&id, Err(already_open(&session))));
+        }
         self.lost.remove(&session);
         let twin = self.agents.twin(&held, &cwd);
         match (how, &held) {
@@ -279,7 +284,8 @@ impl Editor {
         let (close, closed) = oneshot::channel();
         let awaited = Shared::default();
         *lock(&awaited) = Awaited::of(&held);
-        let entry = Entry { steer: held.steer(), awaited: awaited.clone(), close: Some(close) };
+        let (steer, opened) = (held.steer(), held.opened().clone());
+        let entry = Entry { steer, awaited: awaited.clone(), opened, close: Some(close) };
         self.sessions.insert(session.clone(), entry);
         let open = Open::new(held, twin, self.agents.clone(), self.desk.clone(), awaited);
         self.open.spawn(open.follow(closed));
@@ -298,5 +304,16 @@ impl Editor {
 
 /// The session that a request is about.
 fn named(params: &Value) -> &str {
-    params["sessionId"].as_str().unwrap_or_default()
+    word(params, "sessionId")
+}
+
+fn word<'p>(params: &'p Value, name: &str) -> &'p str {
+    params[name].as_str().unwrap_or_default()
+}
+
+/// The editor has the session open: two of them would write one file.
+fn already_open(id: &str) -> Wrong {
+    let message = format!("the session `{id}` is open already");
+    let failure = Failure::new(Phase::Request, "already_open", message);
+    failure.hint("go on with the one that is open").into()
 }

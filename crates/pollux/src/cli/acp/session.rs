@@ -6,7 +6,7 @@ use super::lines::{Desk, Wrong, answer, update};
 use super::steer::{Steer, Taken};
 use crate::client::Twin;
 use crate::report;
-use pollux_agent::acp::relay;
+use pollux_agent::acp::{Opened, relay};
 use pollux_agent::model::{
     Event, EventKind, Failure, Level, Mode, Phase, Question, Source, StopReason, Usage,
 };
@@ -25,6 +25,8 @@ pub(super) struct Awaited {
     pub(super) changes: Vec<(Value, To)>,
     /// The mode that it has, as the editor calls it.
     pub(super) mode: Option<String>,
+    /// The model that it has.
+    pub(super) model: Option<String>,
     /// Whose turn it is.
     pub(super) turn: Turn,
     /// Prompts of the editor that wait until a turn is over: somebody else's, or that of its own prompt before.
@@ -47,9 +49,31 @@ impl Awaited {
         let works = matches!(held, Held::Joined(joined) if joined.works);
         Self {
             mode: held.opened().mode.as_deref().map(mode_name),
+            model: held.opened().model.clone(),
             turn: if works { Turn::Others } else { Turn::None },
             ..Self::default()
         }
+    }
+
+    /// True where it is so already, and will still be when all is done that was asked for before.
+    pub(super) fn has(&self, to: &To) -> bool {
+        let asked = self.changes.iter().any(|(_, before)| before.name() == to.name());
+        let now = match to {
+            To::Mode(mode) => self.mode.as_ref() == Some(mode),
+            To::Model(model, _) => self.model.as_ref() == Some(model),
+        };
+        now && !asked
+    }
+
+    /// Takes the request that was not met, by who says so: an agent of ours answers one after the other, and the daemon says
+    /// which it is about.
+    fn refused(&mut self, source: Source, why: &str) -> Option<Value> {
+        let at = match source {
+            Source::Acp => (!self.changes.is_empty()).then_some(0),
+            Source::Pollux => self.changes.iter().position(|(_, to)| why.starts_with(to.name())),
+            _ => None,
+        };
+        at.map(|at| self.changes.remove(at).0)
     }
 
     /// A prompt of the editor: true where it may be sent now. One that comes while another is worked on waits, and both are
@@ -71,6 +95,26 @@ pub(super) enum To {
     Mode(String),
     /// The model, and whether it is one of the options that the protocol has today.
     Model(String, bool),
+}
+
+impl To {
+    /// How what failed with it begins, where the daemon says so.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Mode(_) => "the mode ",
+            Self::Model(..) => "the model ",
+        }
+    }
+
+    /// The answer to the request, once it is so.
+    pub(super) fn answer(&self, opened: &Opened) -> Value {
+        match self {
+            Self::Model(model, true) => {
+                json!({ "configOptions": [relay::models(opened, Some(model))] })
+            }
+            Self::Mode(_) | Self::Model(_, false) => json!({}),
+        }
+    }
 }
 
 /// A mode as the editor calls it: by our word for it, or by the agent's own.
@@ -190,11 +234,14 @@ impl Open {
                     self.desk.withdraw(&request)?;
                 }
             }
-            EventKind::Notice { level: Level::Error, text } if event.source == Source::Acp => {
-                let change = first(&mut lock(&self.awaited).changes);
-                if let Some((id, _)) = change {
-                    let failure = Failure::new(Phase::Request, "agent_error", text.clone());
-                    answer(&id, Err(failure.into()))?;
+            EventKind::Notice { level: Level::Error, text } => {
+                let refused = lock(&self.awaited).refused(event.source, text);
+                match refused {
+                    Some(id) => {
+                        let failure = Failure::new(Phase::Request, "agent_error", text.clone());
+                        answer(&id, Err(failure.into()))?;
+                    }
+                    None => report::warn(text),
                 }
             }
             EventKind::Notice { text, .. } => report::warn(text),
@@ -296,15 +343,10 @@ impl Open {
         };
         let mut awaited = lock(&self.awaited);
         awaited.mode = mode.cloned().or(awaited.mode.take());
+        awaited.model = model.cloned().or(awaited.model.take());
         while let Some(at) = awaited.changes.iter().position(|(_, to)| is_now(to)) {
             let (id, to) = awaited.changes.remove(at);
-            let result = match to {
-                To::Model(model, true) => {
-                    json!({ "configOptions": [relay::models(self.held.opened(), Some(&model))] })
-                }
-                To::Mode(_) | To::Model(_, false) => json!({}),
-            };
-            answer(&id, Ok(result))?;
+            answer(&id, Ok(to.answer(self.held.opened())))?;
         }
         Ok(())
     }
@@ -330,8 +372,4 @@ impl Open {
 
 pub(super) fn lock(awaited: &Shared) -> std::sync::MutexGuard<'_, Awaited> {
     awaited.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn first<T>(list: &mut Vec<T>) -> Option<T> {
-    (!list.is_empty()).then(|| list.remove(0))
 }

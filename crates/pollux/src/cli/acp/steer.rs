@@ -7,8 +7,10 @@ use crate::api::{Image, Kept};
 use crate::client::{Client, GONE};
 use crate::trouble::Trouble;
 use pollux_agent::acp::{Control, Prompt};
+use pollux_agent::gemini::mention::mention;
 use pollux_agent::model::{Failure, Mode, Phase};
 use pollux_agent::session::{Command, Done, Reply};
+use reqwest::Url;
 use serde_json::Value;
 
 /// What steers a session.
@@ -98,19 +100,13 @@ fn refused(error: anyhow::Error) -> Wrong {
 async fn prompted(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, Wrong> {
     let (mut text, mut images) = (Vec::new(), Vec::new());
     for block in blocks {
-        let word = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
-        match block["type"].as_str() {
-            Some("text") => text.push(word("text")),
-            Some("resource_link") => {
-                let uri = word("uri");
-                text.push(format!("@{}", uri.strip_prefix("file://").unwrap_or(&uri)));
-            }
-            Some("image") => {
-                let image = Image { media_type: word("mimeType"), data: word("data") };
-                let kept: Kept = client.post("/api/v1/images", &image).await.map_err(refused)?;
-                images.push(kept.name);
-            }
-            _ => {}
+        if block["type"] == "image" {
+            let word = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
+            let image = Image { media_type: word("mimeType"), data: word("data") };
+            let kept: Kept = client.post("/api/v1/images", &image).await.map_err(refused)?;
+            images.push(kept.name);
+        } else {
+            text.push(words(block)?);
         }
     }
     let text = text.join("\n\n");
@@ -126,12 +122,55 @@ async fn prompted(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, 
     Ok(Taken::Now)
 }
 
+/// A block of a prompt as words: the daemon takes those, and pictures. What cannot be said is refused, and not left out.
+fn words(block: &Value) -> Result<String, Wrong> {
+    let kind = block["type"].as_str().unwrap_or_default();
+    let said = match kind {
+        "text" => block["text"].as_str().map(str::to_owned),
+        "resource_link" => block["uri"].as_str().map(named),
+        "resource" => {
+            let resource = &block["resource"];
+            let uri = resource["uri"].as_str().unwrap_or_default();
+            resource["text"].as_str().map(|text| format!("{uri}\n\n{text}"))
+        }
+        _ => None,
+    };
+    said.ok_or_else(|| {
+        let message = format!("a session that the daemon drives takes no such block: `{kind}`");
+        Wrong::new(BAD_PARAMS, &message)
+    })
+}
+
+/// A file as the agent reads its name in a prompt; what is no file stands as it is.
+fn named(uri: &str) -> String {
+    let path = Url::parse(uri).ok().and_then(|url| url.to_file_path().ok());
+    path.map_or_else(|| uri.to_owned(), |path| mention(&path).trim_start().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::refused;
+    use super::{refused, words};
     use crate::client::GONE;
     use crate::trouble::Trouble;
+    use serde_json::json;
     use std::io;
+
+    #[test]
+    fn a_file_is_named_or_told_and_what_cannot_be_said_is_refused() {
+        let link = json!({ "type": "resource_link", "uri": "file:///a%20b/caf%C3%A9.rs" });
+        assert_eq!(words(&link).unwrap(), "@/a\\ b/café.rs");
+        let link = json!({ "type": "resource_link", "uri": "https://example.org/x" });
+        assert_eq!(words(&link).unwrap(), "https://example.org/x");
+        let resource = json!({ "uri": "file:///a.rs", "text": "fn main() {}" });
+        let inside = json!({ "type": "resource", "resource": resource });
+        assert_eq!(words(&inside).unwrap(), "file:///a.rs\n\nfn main() {}");
+        let blob = json!({ "type": "resource", "resource": { "uri": "a", "blob": "AAAA" } });
+        for block in [blob, json!({ "type": "audio", "data": "AAAA" })] {
+            let kind = block["type"].as_str().unwrap();
+            let wrong = format!("{:?}", words(&block).unwrap_err());
+            assert!(wrong.contains(&format!("`{kind}`")), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_daemon_that_is_gone_is_told_as_such_and_a_refusal_as_it_is() {

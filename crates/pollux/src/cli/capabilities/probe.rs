@@ -3,11 +3,12 @@
 use super::Capabilities;
 use crate::cli::session::runtime;
 use crate::config::Config;
+use crate::ends::Stop;
 use crate::report;
 use crate::report::table::{Align, Table};
 use pollux_agent::acp::{About, Agent, Config as AgentConfig, Named, Open, Opened};
 use pollux_agent::gemini::acp::Gemini;
-use pollux_agent::model::Failure;
+use pollux_agent::model::{Failure, Phase};
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,12 +20,19 @@ struct Probed {
 }
 
 pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCode> {
-    let runtime = runtime()?;
-    let probed = match runtime.block_on(probe(args, config)) {
+    let probed = runtime()?.block_on(async {
+        let mut stop = Stop::new()?;
+        tokio::select! {
+            probed = probe(args, config) => anyhow::Ok(probed),
+            () = stop.told() => Ok(Err(cancelled())),
+        }
+    });
+    let probed = match probed? {
         Ok(probed) => probed,
         Err(failure) => {
             report::failure(&failure);
-            return Ok(ExitCode::from(2));
+            let code = if failure.phase == Phase::Cancelled { 130 } else { 2 };
+            return Ok(ExitCode::from(code));
         }
     };
     if args.json {
@@ -41,6 +49,10 @@ pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCo
         return Ok(ExitCode::from(2));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn cancelled() -> Failure {
+    Failure::new(Phase::Cancelled, "cancelled", "the agent was not asked to the end")
 }
 
 async fn start(args: &Capabilities, config: &Config) -> Result<Agent, Failure> {

@@ -74,7 +74,7 @@ pub(super) struct Given {
 impl Answers {
     pub(super) fn new(setup: &Setup, desk: Desk, hooks: Hooks) -> Self {
         Self {
-            asks: setup.asks,
+            asks: setup.asks.in_mode(setup.mode_name),
             allow: setup.allow.clone(),
             ask: setup.ask.clone(),
             deny: setup.deny.clone(),

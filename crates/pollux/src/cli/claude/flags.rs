@@ -103,7 +103,7 @@ pub(super) const FLAGS: &[Flag] = &[
             "disallowedTools",
             Many,
             Part,
-            "as above; what is named is taken from the CLI by a policy of its own",
+            "as above; what is named is taken from the CLI by a policy beside yours (0.30 and later, tools of servers 0.33)",
         ),
         "disallowed-tools",
     ),

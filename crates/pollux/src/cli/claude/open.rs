@@ -4,19 +4,20 @@ use super::bridge::Bridge;
 use super::desk::Desk;
 use super::setup::Setup;
 use crate::api::Bring;
-use crate::cli::run::resume;
+use crate::cli::run::resume::{self, Kept};
 use crate::client::Twin;
 use crate::config::Config;
+use crate::ends::Stop;
 use crate::trouble::Trouble;
 use anyhow::Context;
 use pollux_agent::acp::Policy;
 use pollux_agent::claude::control::Start;
 use pollux_agent::claude::hooks::Hooks;
 use pollux_agent::claude::permission::{Command, Rule};
-use pollux_agent::gemini::acp::{Aside, Decision, Denied, Gemini, Live, Resume};
+use pollux_agent::gemini::acp::{Aside, Decision, Denied, Gemini, Live};
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::transcript::fork::fork;
-use pollux_agent::model::Failure;
+use pollux_agent::model::{Failure, Phase};
 use std::path::PathBuf;
 
 /// What the first request may bring along that would change what the caller gets.
@@ -39,7 +40,9 @@ pub(super) struct Opened {
     /// The session, as a daemon sees it that runs.
     pub(super) twin: Twin,
     /// Files that the agent reads while it lives.
-    _aside: Aside,
+    pub(super) aside: Aside,
+    /// The session, where it was there before: nobody else goes on with it meanwhile.
+    pub(super) kept: Option<Kept>,
 }
 
 /// What the first request brings along that is not known, and so changes nothing.
@@ -59,12 +62,40 @@ pub(super) fn unknown(start: &Start) -> Option<String> {
     Some(format!("the matcher `{matcher}` of a hook cannot be read"))
 }
 
-/// Starts the agent and opens a session.
+/// Starts the agent and opens a session, unless this process shall end before it is there: then no agent is left, and nothing
+/// of a session that was to be gone on with.
 pub(super) async fn open(
     setup: Setup,
     start: &Start,
     config: &Config,
     desk: &Desk,
+    stop: &mut Stop,
+) -> anyhow::Result<Result<Opened, Failure>> {
+    let mut kept = None;
+    let opened = tokio::select! {
+        opened = begin(setup, start, config, desk, &mut kept) => Some(opened?),
+        () = stop.told() => None,
+    };
+    match opened {
+        Some(Ok(opened)) => Ok(Ok(Opened { kept, ..opened })),
+        Some(Err(failure)) => Ok(Err(failure)),
+        None => {
+            if let Some(kept) = &kept {
+                kept.given_up().await;
+            }
+            let message = "the session was ended before it was open";
+            Ok(Err(Failure::new(Phase::Cancelled, "cancelled", message)))
+        }
+    }
+}
+
+/// The session that is gone on with is kept where it outlives a start that is given up.
+async fn begin(
+    setup: Setup,
+    start: &Start,
+    config: &Config,
+    desk: &Desk,
+    kept: &mut Option<Kept>,
 ) -> anyhow::Result<Result<Opened, Failure>> {
     let cli = match config.cli(setup.agent_path.as_ref()).await {
         Ok(cli) => cli,
@@ -80,7 +111,12 @@ pub(super) async fn open(
             setup.servers.callers.push(name.clone());
         }
     }
-    let mut order = order(&setup, start, &mut aside)?;
+    let home = gemini.parent().unwrap_or(&gemini);
+    let order = order(&setup, start, &mut aside)?;
+    let mut order = match aside.policy(order, &cli, home, &denied(&setup, start)) {
+        Ok(order) => order,
+        Err(failure) => return Ok(Err(failure)),
+    };
     let callers = &setup.servers.callers;
     let bridge = (!callers.is_empty()).then(|| Bridge::open(desk)).transpose()?;
     if let Some(bridge) = &bridge {
@@ -88,11 +124,13 @@ pub(super) async fn open(
             order = order.mcp(bridge.server(name)?);
         }
     }
-    let order = order.cli(cli.clone()).cwd(&config.cwd);
-    let order = order.home(gemini.parent().unwrap_or(&gemini));
+    let order = order.cli(cli.clone()).cwd(&config.cwd).home(home);
     let own = Config { gemini: gemini.clone(), ..config.clone() };
     let order = match &setup.resume {
-        Some(wanted) => order.resume(resumed(&setup, wanted, &own, &cli).await?),
+        Some(wanted) => {
+            let resumed = resumed(&setup, wanted, &own, &cli).await?;
+            order.resume(kept.insert(resumed).resume.clone())
+        }
         None => order,
     };
     let live = match order.start().await {
@@ -117,7 +155,7 @@ pub(super) async fn open(
         prompts: false,
     };
     let twin = Twin::new(config, bring, live.control());
-    Ok(Ok(Opened { live, setup, cwd, id, append, hooks, bridge, twin, _aside: aside }))
+    Ok(Ok(Opened { live, setup, cwd, id, append, hooks, bridge, twin, aside, kept: None }))
 }
 
 fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemini> {
@@ -131,13 +169,18 @@ fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemi
     if let Some(text) = setup.system.as_ref().or(start.system_prompt.as_ref()) {
         order = aside.system_prompt(order, text)?;
     }
+    Ok(order)
+}
+
+/// What the CLI shall not do, or not without asking.
+fn denied<'s>(setup: &'s Setup, start: &Start) -> Vec<Denied<'s>> {
     let rules = setup.deny.iter().map(|rule| policy(rule, Decision::Deny));
     let asks = setup.ask.iter().map(|rule| policy(rule, Decision::Ask));
     let mut denied: Vec<Denied<'_>> = rules.chain(asks).collect();
     // A hook that is called before a call is made has a say in all of them, not only in those that the CLI would ask about.
     let wanted = start.hooks.get("PreToolUse").is_some_and(|hooks| !hooks.is_empty());
     denied.extend(wanted.then_some(Denied { tool: "*", command: None, decision: Decision::Ask }));
-    Ok(aside.policy(order, &denied)?)
+    denied
 }
 
 fn policy(rule: &Rule, decision: Decision) -> Denied<'_> {
@@ -149,12 +192,7 @@ fn policy(rule: &Rule, decision: Decision) -> Denied<'_> {
 }
 
 /// The session to go on with, or a copy of it.
-async fn resumed(
-    setup: &Setup,
-    wanted: &str,
-    config: &Config,
-    cli: &Cli,
-) -> anyhow::Result<Resume> {
+async fn resumed(setup: &Setup, wanted: &str, config: &Config, cli: &Cli) -> anyhow::Result<Kept> {
     let mut wanted = recall(wanted, config).unwrap_or_else(|| wanted.to_owned());
     if !setup.fork {
         let copy = "go on with a copy of it: `--fork-session`";

@@ -6,15 +6,16 @@ use super::desk::{self, Desk};
 use super::open::Opened;
 use super::setup::{self, Asks, Setup};
 use super::told::Told;
+use crate::cli::run::resume::Kept;
 use crate::client::Twin;
-use crate::ends::Ends;
+use crate::ends::Stop;
 use crate::report;
 use pollux_agent::acp::{Control, Prompt};
 use pollux_agent::claude::control::{self, Ask, Line, User};
 use pollux_agent::claude::hooks::{self, Hooks};
 use pollux_agent::claude::permission::Use;
 use pollux_agent::claude::stream::VERSION;
-use pollux_agent::gemini::acp::Live;
+use pollux_agent::gemini::acp::{Aside, Live};
 use pollux_agent::model::{
     Answer, Block, Event, EventKind, Failure, Level, Message, Mode, Outcome, Phase, SessionChange,
     Source, StopReason,
@@ -23,7 +24,6 @@ use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
 use std::process::ExitCode;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// The session of one caller.
@@ -43,6 +43,8 @@ pub(super) struct Session {
     max_turns: Option<u64>,
     replay: bool,
     mode: Mode,
+    /// Who answers, unless the mode is that nobody does.
+    asks: Asks,
     no_bypass: bool,
     /// The model that it began with, and the one that it has.
     models: (Option<String>, Option<String>),
@@ -56,6 +58,10 @@ pub(super) struct Session {
     ended: HashSet<String>,
     /// How the session began.
     source: &'static str,
+    /// Files that the agent reads while it lives.
+    _aside: Aside,
+    /// The session, where it was there before: nobody else goes on with it meanwhile.
+    _kept: Option<Kept>,
 }
 
 /// A request that waits until the agent has another mode or model.
@@ -64,9 +70,9 @@ struct Change {
     to: To,
 }
 
-#[derive(PartialEq)]
 enum To {
-    Mode(Mode),
+    /// The mode, and what the caller calls it.
+    Mode(Mode, String),
     Model(String),
 }
 
@@ -85,7 +91,7 @@ impl Session {
         let answers = Answers::new(&opened.setup, desk.clone(), opened.hooks.clone());
         let servers = opened.setup.servers.names().into_iter().map(str::to_owned).collect();
         let source = if opened.setup.resume.is_some() { "resume" } else { "startup" };
-        let Setup { max_turns, replay, mode, no_bypass, .. } = opened.setup;
+        let Setup { max_turns, replay, mode, asks, no_bypass, .. } = opened.setup;
         Self {
             control: opened.live.control(),
             live: opened.live,
@@ -99,6 +105,7 @@ impl Session {
             max_turns,
             replay,
             mode,
+            asks,
             no_bypass,
             models: (model.clone(), model),
             changes: Vec::new(),
@@ -108,6 +115,8 @@ impl Session {
             twin: opened.twin,
             ended: HashSet::new(),
             source,
+            _aside: opened.aside,
+            _kept: opened.kept,
         }
     }
 
@@ -130,10 +139,29 @@ impl Session {
         models.map(model).collect()
     }
 
-    /// Works until nobody wants anything any more.
-    pub(super) async fn run(mut self, mut lines: mpsc::Receiver<Line>) -> anyhow::Result<ExitCode> {
-        let mut interrupted = signal(SignalKind::interrupt())?;
-        let mut ends = Ends::new()?;
+    /// Works until nobody wants anything any more. `early` are lines that came before the session was there.
+    pub(super) async fn run(
+        mut self,
+        early: VecDeque<Line>,
+        lines: mpsc::Receiver<Line>,
+        stop: Stop,
+    ) -> anyhow::Result<ExitCode> {
+        let worked = self.work(early, lines, stop).await;
+        // Also where nobody reads any more: what a resume left is taken away there.
+        let ended = self.finish().await;
+        worked?;
+        ended
+    }
+
+    async fn work(
+        &mut self,
+        early: VecDeque<Line>,
+        mut lines: mpsc::Receiver<Line>,
+        mut stop: Stop,
+    ) -> anyhow::Result<()> {
+        for line in early {
+            self.line(line).await?;
+        }
         let mut open = true;
         self.hooked("SessionStart", json!({ "source": self.source })).await?;
         self.next_turn().await?;
@@ -143,8 +171,7 @@ impl Session {
                 event = self.live.next() => Woke::Event(event),
                 answer = self.answers.next(), if self.answers.waits() => Woke::Answer(answer?),
                 () = self.twin.stopped() => Woke::Stop,
-                _ = interrupted.recv() => Woke::Stop,
-                () = ends.told() => Woke::Stop,
+                () = stop.told() => Woke::Stop,
             };
             match woke {
                 Woke::Line(Some(line)) => self.line(line).await?,
@@ -156,15 +183,11 @@ impl Session {
                 Woke::Stop => break,
             }
         }
-        self.finish().await
+        Ok(())
     }
 
     async fn finish(mut self) -> anyhow::Result<ExitCode> {
-        if self.works {
-            let outcome = self.live.outcome().unwrap_or_else(cut_short);
-            self.told.ended(Some(outcome), &self.answers.denials())?;
-        }
-        self.hooked("SessionEnd", json!({ "reason": "other" })).await?;
+        let told = self.tell_end().await;
         let code = self.told.code();
         self.twin.close().await;
         if let Err(error) = self.live.close().await {
@@ -173,8 +196,18 @@ impl Session {
         if let Some(bridge) = self.bridge {
             bridge.close().await;
         }
+        told?;
         self.told.keep()?;
         Ok(code)
+    }
+
+    async fn tell_end(&mut self) -> anyhow::Result<()> {
+        if self.works {
+            let outcome = self.live.outcome().unwrap_or_else(cut_short);
+            self.told.ended(Some(outcome), &self.answers.denials())?;
+        }
+        self.hooked("SessionEnd", json!({ "reason": "other" })).await?;
+        Ok(())
     }
 
     /// Takes a prompt.
@@ -306,10 +339,6 @@ impl Session {
     }
 
     async fn set_mode(&mut self, id: &str, name: &str) -> anyhow::Result<()> {
-        if name == "dontAsk" {
-            self.answers.set(Asks::Nobody);
-            return answer_to(id, Ok(json!({ "mode": name })));
-        }
         let mode = match setup::mode(name) {
             Ok(mode) => mode,
             Err(why) => return answer_to(id, Err(why)),
@@ -317,11 +346,15 @@ impl Session {
         if self.no_bypass && mode == Mode::Yolo {
             return answer_to(id, Err(setup::NO_BYPASS.to_owned()));
         }
-        if mode == self.mode {
+        self.answers.set(self.asks.in_mode(name));
+        self.told.set_mode_name(setup::alone(name));
+        let asked = self.changes.iter().any(|change| matches!(change.to, To::Mode(..)));
+        if mode == self.mode && !asked {
             return answer_to(id, Ok(json!({ "mode": name })));
         }
+        let to = To::Mode(mode, name.to_owned());
         match self.control.set_mode(mode).await {
-            Ok(()) => self.changes.push(Change { id: id.to_owned(), to: To::Mode(mode) }),
+            Ok(()) => self.changes.push(Change { id: id.to_owned(), to }),
             Err(failure) => answer_to(id, Err(failure.to_string()))?,
         }
         Ok(())
@@ -335,7 +368,8 @@ impl Session {
                 Err("the agent does not say which model it began with".to_owned()),
             );
         };
-        if self.models.1.as_ref() == Some(&model) {
+        let asked = self.changes.iter().any(|change| matches!(change.to, To::Model(_)));
+        if self.models.1.as_ref() == Some(&model) && !asked {
             return answer_to(id, Ok(json!({})));
         }
         match self.control.set_model(&model).await {
@@ -387,13 +421,13 @@ impl Session {
             self.models.1 = Some(model.clone());
         }
         let is_now = |to: &To| match to {
-            To::Mode(mode) => change.mode == Some(*mode),
+            To::Mode(mode, _) => change.mode == Some(*mode),
             To::Model(wanted) => model.as_ref() == Some(wanted),
         };
         while let Some(at) = self.changes.iter().position(|change| is_now(&change.to)) {
             let change = self.changes.remove(at);
             let answer = match change.to {
-                To::Mode(mode) => json!({ "mode": mode.claude() }),
+                To::Mode(_, name) => json!({ "mode": name }),
                 To::Model(model) => json!({ "model": model }),
             };
             answer_to(&change.id, Ok(answer))?;

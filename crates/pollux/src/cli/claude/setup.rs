@@ -28,6 +28,13 @@ pub(super) enum Asks {
     Nobody,
 }
 
+impl Asks {
+    /// Who answers in a mode, by Claude's name of it.
+    pub(super) fn in_mode(self, name: &str) -> Self {
+        if name == DONT_ASK { Self::Nobody } else { self }
+    }
+}
+
 /// What is asked for.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -40,6 +47,7 @@ pub(super) struct Setup {
     pub(super) mode: Mode,
     /// The mode as Claude calls it.
     pub(super) mode_name: &'static str,
+    /// Who answers, unless the mode is that nobody does.
     pub(super) asks: Asks,
     pub(super) model: Option<String>,
     pub(super) allow: Vec<Rule>,
@@ -148,12 +156,8 @@ impl Setup {
     }
 
     pub(super) fn set_mode(&mut self, name: &str) -> anyhow::Result<()> {
-        if name == "dontAsk" {
-            (self.mode, self.mode_name, self.asks) = (Mode::Default, "dontAsk", Asks::Nobody);
-            return Ok(());
-        }
         let mode = mode(name).map_err(|why| refused(why, MODES))?;
-        (self.mode, self.mode_name) = (mode, mode.claude());
+        (self.mode, self.mode_name) = (mode, alone(name).unwrap_or(mode.claude()));
         Ok(())
     }
 
@@ -166,6 +170,14 @@ impl Setup {
     }
 }
 
+/// The mode in which nobody is asked: for the agent it is the one in which it asks.
+const DONT_ASK: &str = "dontAsk";
+
+/// The name of a mode that only Claude has.
+pub(super) fn alone(name: &str) -> Option<&'static str> {
+    (name == DONT_ASK).then_some(DONT_ASK)
+}
+
 const MODES: &str = "there are default, acceptEdits, plan, bypassPermissions and dontAsk";
 
 /// Why the mode that asks nobody cannot be set.
@@ -174,6 +186,9 @@ pub(super) const NO_BYPASS: &str =
 
 /// A mode by Claude's name, or why there is none.
 pub(super) fn mode(name: &str) -> Result<Mode, String> {
+    if name == DONT_ASK {
+        return Ok(Mode::Default);
+    }
     let claudes = ["default", "acceptEdits", "plan", "bypassPermissions"].contains(&name);
     let mode = Mode::named(name).filter(|_| claudes);
     mode.ok_or_else(|| format!("the permission mode `{name}` has no counterpart in Gemini CLI"))
@@ -258,4 +273,25 @@ fn read(path: &Path) -> anyhow::Result<String> {
 
 pub(super) fn refused(message: String, hint: &str) -> anyhow::Error {
     Trouble::refused("no_counterpart", message).hint(hint).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asks, Setup};
+    use crate::cli::claude::Claude;
+    use clap::Args;
+
+    #[test]
+    fn a_flag_wins_over_a_mode_of_the_settings_in_which_nobody_is_asked() {
+        let command = Claude::augment_args(clap::Command::new("claude"));
+        let settings = r#"{"permissions":{"defaultMode":"dontAsk"}}"#;
+        let asks = ["claude", "-p", "--permission-prompt-tool", "stdio", "--settings", settings];
+        let now = |more: &[&str]| {
+            let words = asks.iter().chain(more);
+            let setup = Setup::new(&command.clone().get_matches_from(words)).unwrap();
+            (setup.mode_name, setup.asks.in_mode(setup.mode_name))
+        };
+        assert_eq!(now(&[]), ("dontAsk", Asks::Nobody));
+        assert_eq!(now(&["--permission-mode", "default"]), ("default", Asks::Caller));
+    }
 }

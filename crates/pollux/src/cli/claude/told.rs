@@ -2,7 +2,7 @@
 
 use super::desk::print;
 use super::open::Opened;
-use super::setup::Format;
+use super::setup::{Format, alone};
 use crate::cli::sessions::export;
 use crate::report;
 use pollux_agent::claude::control::User;
@@ -53,7 +53,7 @@ impl Told {
             since: Instant::now(),
             messages: HashSet::new(),
             models: Vec::new(),
-            mode_name: Some(setup.mode_name).filter(|name| *name == "dontAsk"),
+            mode_name: alone(setup.mode_name),
             failed: false,
             transcript: to.map(|to| Transcript {
                 to,
@@ -62,6 +62,11 @@ impl Told {
                 file: None,
             }),
         }
+    }
+
+    /// From now on it is in a mode that only Claude has a name for, or in one of the agent's again.
+    pub(super) fn set_mode_name(&mut self, name: Option<&'static str>) {
+        self.mode_name = name;
     }
 
     fn lines(&self, lines: &[Value]) -> anyhow::Result<()> {

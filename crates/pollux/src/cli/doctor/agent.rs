@@ -113,7 +113,7 @@ async fn round_trip(command: &str, config: &Config) -> Option<Duration> {
     let heard = tokio::time::timeout(PATIENCE, inbox.next()).await;
     let took = begun.elapsed();
     // Its answer is for the CLI.
-    let _ended = child.wait().await;
+    let _ended = tokio::time::timeout(PATIENCE, child.wait()).await;
     child.close().await;
     heard.ok()?.ok().map(|_line| took)
 }

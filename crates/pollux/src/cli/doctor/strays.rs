@@ -5,6 +5,7 @@ use super::Finding;
 use crate::cli::live::stop::remove;
 use crate::config::Config;
 use crate::daemon::instance::Place;
+use pollux_agent::gemini::apart;
 use pollux_agent::gemini::shared::{How, Shared};
 use pollux_agent::gemini::terminal::{Found, all};
 use pollux_agent::process;
@@ -78,7 +79,9 @@ async fn lent(config: &Config, clean: bool) -> Finding {
         let hint = "the next daemon sweeps it away, and so does `pollux doctor --clean`";
         return Finding::warning(WHAT, found, hint);
     }
-    let gone = left.iter().filter(|path| fs::remove_dir_all(path).is_ok()).count();
+    // What the CLI has made in a home that was lent is the user's.
+    let brought = |path: &&PathBuf| apart::bring_back(&path.join("home")).is_ok();
+    let gone = left.iter().filter(brought).filter(|path| fs::remove_dir_all(path).is_ok()).count();
     Finding::well(WHAT, format!("swept away: {gone}"))
 }
 

@@ -4,7 +4,7 @@ use super::ask::Asker;
 use super::live::Live as Line;
 use super::output::Output;
 use super::{Format, Here, Run, prompt, refused, resume};
-use crate::ends::Ends;
+use crate::ends::Stop;
 use crate::report;
 use crate::report::keys::Wanted;
 use pollux_agent::acp::{
@@ -13,9 +13,8 @@ use pollux_agent::acp::{
 use pollux_agent::gemini::acp::{Gemini, Live};
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::model::{Event, EventKind, Failure, Mode, Outcome};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// So long may an agent take to answer that a turn was stopped, where it is ended next in any case. Gemini CLI does not answer
 /// while a command runs.
@@ -134,15 +133,29 @@ pub(super) async fn drive(
 ) -> anyhow::Result<Outcome> {
     let Here { args, cwd, .. } = here;
     let policy = policy(args)?;
-    let started = match cli {
-        Some(cli) => gemini(here, cli, policy).await?,
-        None => any(args, cwd, policy).await,
+    // Before the agent is there: a start that nobody wants any more leaves none behind.
+    let mut signals = Signals { stop: Stop::new()?, ended: false };
+    let mut kept = None;
+    let starts = async {
+        match cli {
+            Some(cli) => gemini(here, cli, policy, &mut kept).await,
+            None => Ok(any(args, cwd, policy).await),
+        }
+    };
+    let started = tokio::select! {
+        started = starts => Some(started?),
+        () = signals.stop.told() => None,
     };
     let mut talk = match started {
-        Ok(talk) => talk,
-        Err(failure) => return super::told(super::not_started(failure), output),
+        Some(Ok(talk)) => talk,
+        Some(Err(failure)) => return super::told(super::not_started(failure), output),
+        None => {
+            if let Some(kept) = &kept {
+                kept.given_up().await;
+            }
+            return super::told(super::cancelled(None), output);
+        }
     };
-    let mut signals = Signals::new()?;
     let last = turns(here, first, &mut talk, &mut signals, output).await;
     // Also where nobody reads any more: what a resume left is taken away here.
     let closed = talk.close().await;
@@ -161,6 +174,8 @@ async fn turns(
 ) -> anyhow::Result<Option<Outcome>> {
     let mut next = first;
     let mut last = None;
+    // What is attached is said once.
+    let mut attach: &[PathBuf] = &here.args.attach;
     loop {
         let words = match next.take() {
             Some(words) => words,
@@ -170,13 +185,14 @@ async fn turns(
             },
             None => return Ok(last),
         };
-        let outcome = turn(here, words, talk, signals, output).await?;
+        let outcome =
+            turn(here, (words, std::mem::take(&mut attach)), talk, signals, output).await?;
         // Before the next prompt is asked for.
         let outcome = super::told(outcome, output)?;
         // Of a turn that was left in its middle nothing is known: nothing more can be said there.
         let left = outcome.turns == 0;
         let gone = outcome.error.as_ref().is_some_and(|error| GONE.contains(&error.code));
-        let over = left || gone;
+        let over = left || gone || signals.ended;
         last = Some(outcome);
         if over {
             return Ok(last);
@@ -194,7 +210,12 @@ fn budgets(args: &Run) -> Budgets {
 }
 
 /// Starts Gemini CLI.
-async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Result<Talk, Failure>> {
+async fn gemini(
+    here: Here<'_>,
+    cli: Cli,
+    policy: Policy,
+    kept: &mut Option<resume::Kept>,
+) -> anyhow::Result<Result<Talk, Failure>> {
     let Here { args, cwd, config } = here;
     let mut config = config.clone();
     let mut order = Gemini::new().cwd(cwd).policy(policy).mode(args.mode).budgets(budgets(args));
@@ -225,7 +246,8 @@ async fn gemini(here: Here<'_>, cli: Cli, policy: Policy) -> anyhow::Result<Resu
     order = args.extra_arg.iter().fold(order, Gemini::extra_arg);
     if let Some(wanted) = &args.resume {
         let wanted = resume::free(wanted, cwd, &config, None).await?;
-        order = order.resume(resume::alone(resume::find(&wanted, cwd, &config, &cli)?)?);
+        let found = resume::alone(resume::find(&wanted, cwd, &config, &cli)?)?;
+        order = order.resume(kept.insert(found).resume.clone());
     }
     Ok(order.start().await.map(|live| Talk::Gemini(Box::new(live))))
 }
@@ -253,15 +275,12 @@ async fn any(args: &Run, cwd: &Path, policy: Policy) -> Result<Talk, Failure> {
 
 /// Ctrl-C, and being told to end.
 struct Signals {
-    interrupted: Signal,
-    ends: Ends,
+    stop: Stop,
+    /// It was told to end in the middle of a turn: there is no other one.
+    ended: bool,
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self { interrupted: signal(SignalKind::interrupt())?, ends: Ends::new()? })
-    }
-
     /// What the person says next; none where a signal comes first.
     async fn unless<T>(
         &mut self,
@@ -270,8 +289,7 @@ impl Signals {
         let wanted = Wanted::default();
         tokio::select! {
             said = says(&wanted) => return said,
-            _ = self.interrupted.recv() => {}
-            () = self.ends.told() => {}
+            () = self.stop.told() => {}
         }
         wanted.end();
         Ok(None)
@@ -281,7 +299,7 @@ impl Signals {
 /// One prompt, until the turn is over.
 async fn turn(
     here: Here<'_>,
-    words: String,
+    (words, attach): (String, &[PathBuf]),
     talk: &mut Talk,
     signals: &mut Signals,
     output: &mut Output,
@@ -289,7 +307,7 @@ async fn turn(
     let Here { args, config, .. } = here;
     let control = talk.control();
     let mut order = Prompt::text(words);
-    for file in &args.attach {
+    for file in attach {
         order = order.attach(&prompt::attached(&config.cwd.join(file))?);
     }
     if let Some(timeout) = args.timeout {
@@ -338,16 +356,19 @@ async fn hear(
                 // Somebody else may have been first; the events say what holds.
                 drop(control.answer(answer.question, answer.choice, answer.reason).await);
             }
-            _ = signals.interrupted.recv() => {
+            _ = signals.stop.interrupted.recv() => {
                 if stopping {
-                    return Ok(super::cancelled(control.id()));
+                    return Ok(super::cancelled(Some(control.id())));
                 }
                 stopping = true;
                 line.hide();
                 report::quiet("stopping; Ctrl-C once more ends it at once");
                 drop(control.cancel().await);
             }
-            () = signals.ends.told() => drop(control.cancel().await),
+            () = signals.stop.ends.told() => {
+                signals.ended = true;
+                drop(control.cancel().await);
+            }
         }
     }
 }

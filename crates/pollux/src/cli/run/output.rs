@@ -181,12 +181,12 @@ impl Words {
     }
 
     fn say(&mut self, text: &str) -> anyhow::Result<()> {
-        let mut out = report::out();
+        let mut out = report::raw();
         if let Some(open) = self.open.filter(|_| self.apart) {
             out.write_all(if open { b"\n\n" } else { b"\n" })?;
         }
         self.apart = false;
-        let text = clean(text);
+        let text = report::as_seen(text);
         out.write_all(text.as_bytes())?;
         self.open = Some(!text.ends_with('\n'));
         Ok(out.flush()?)

@@ -92,6 +92,11 @@ pub(in crate::cli) fn span(text: &str) -> Result<Duration, String> {
     duration(text)
 }
 
+/// A time in whole seconds: one that has begun counts.
+pub(in crate::cli) fn seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
+}
+
 /// `NAME=VALUE`.
 pub(in crate::cli) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -102,7 +107,7 @@ pub(in crate::cli) fn variable(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, span, variable};
+    use super::{duration, seconds, span, variable};
     use std::time::Duration;
 
     #[test]
@@ -110,6 +115,12 @@ mod tests {
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         assert!(duration("soon").is_err() && duration("5 parsecs").is_err());
+    }
+
+    #[test]
+    fn a_part_of_a_second_is_not_no_time() {
+        let whole = ["0", "900ms", "2s", "2.1s"].map(|text| seconds(duration(text).unwrap()));
+        assert_eq!(whole, [0, 1, 2, 3]);
     }
 
     #[test]

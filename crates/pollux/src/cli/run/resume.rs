@@ -15,7 +15,6 @@ use pollux_agent::gemini::transcript::resume::Guard;
 use pollux_agent::gemini::transcript::store::{Kind, Session};
 use std::fs::{File, TryLockError};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Since this version the names of session files that fall into one minute clash.
 const CLASHES: Version = Version::new(0, 39, 0);
@@ -28,14 +27,15 @@ pub(in crate::cli) fn find(
     cli: &Cli,
 ) -> anyhow::Result<Resume> {
     let session = meant(wanted, cwd, config)?;
-    if session.kind != Kind::Main {
-        let message = format!("the session `{}` cannot be gone on with", session.id);
-        return Err(refused("not_resumable", message, "nobody has said anything in it"));
+    if let Some((why, hint)) = not_resumable(session.kind) {
+        let message = format!("the session `{}` cannot be gone on with: {why}", session.id);
+        return Err(refused("not_resumable", message, hint));
     }
     let aside = config.data.join("rescued");
     // A stub of an earlier resume would have the next start delete the session.
     rescue(&session, &aside).with_context(|| no_copy(&session.file.path, &aside))?;
     let resume = Resume { id: session.id.clone(), file: session.file.path.clone(), aside };
+    something_left(&resume)?;
     let guard = guard(&resume)?;
     if cli.at_least(CLASHES) && guard.is_of_this_minute() {
         report::quiet(
@@ -43,6 +43,18 @@ pub(in crate::cli) fn find(
         );
     }
     Ok(resume)
+}
+
+/// Why nobody goes on with a session of this kind, and what to do instead.
+fn not_resumable(kind: Kind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        Kind::Main => None,
+        Kind::Subagent => Some((
+            "it is what one agent said to another",
+            "go on with the session that it belongs to: `pollux sessions list` has it",
+        )),
+        Kind::Stub => Some(("nobody has said anything in it", "begin a new one")),
+    }
 }
 
 /// Refuses a session of which the agent has taken back all that was said.
@@ -58,18 +70,16 @@ fn something_left(resume: &Resume) -> anyhow::Result<()> {
     Err(refused("not_resumable", message, &hint))
 }
 
-/// Keeps a session for this process until it ends: two that write one file would destroy it. What drives it elsewhere is asked
-/// before ([`free`]).
-pub(in crate::cli) fn alone(resume: Resume) -> anyhow::Result<Resume> {
-    static KEPT: Mutex<Vec<File>> = Mutex::new(Vec::new());
-    something_left(&resume)?;
-    let Ok(file) = File::open(&resume.file) else { return Ok(resume) };
-    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+/// Keeps a session for whoever has the value: two that write one file would destroy it. What drives it elsewhere is asked before
+/// ([`free`]).
+pub(in crate::cli) fn alone(resume: Resume) -> anyhow::Result<Kept> {
+    let file = File::open(&resume.file).ok();
+    if let Some(Err(TryLockError::WouldBlock)) = file.as_ref().map(File::try_lock) {
         let message = format!("somebody else goes on with the session `{}` now", resume.id);
         return Err(refused("still_there", message, "wait until that has ended"));
     }
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(file);
-    Ok(resume)
+    let guard = guard(&resume)?;
+    Ok(Kept { resume, guard, _locked: file })
 }
 
 /// The session that a word names, of this project: the CLI looks for it nowhere else.
@@ -143,15 +153,17 @@ async fn own_id(client: &Client, wanted: &str) -> Option<String> {
     known.and_then(|known| known.agent_id)
 }
 
-/// A session that is gone on with headless.
+/// A session that is gone on with, by nobody else for as long as this is there.
 #[derive(Debug)]
 pub(in crate::cli) struct Kept {
     pub(in crate::cli) resume: Resume,
     guard: Guard,
+    /// None where the file cannot be opened: whoever goes on with it says so.
+    _locked: Option<File>,
 }
 
 impl Kept {
-    /// Finds the session, and keeps a copy of it.
+    /// Finds the session, and keeps a copy of it: for a headless run.
     pub(in crate::cli) async fn new(
         wanted: &str,
         cwd: &Path,
@@ -159,12 +171,18 @@ impl Kept {
         cli: &Cli,
     ) -> anyhow::Result<Self> {
         let wanted = free(wanted, cwd, config, None).await?;
-        let resume = alone(find(&wanted, cwd, config, cli)?)?;
-        let guard = guard(&resume)?;
+        let kept = alone(find(&wanted, cwd, config, cli)?)?;
         if cli.at_least(CLASHES) {
-            guard.wait().await;
+            kept.guard.wait().await;
         }
-        Ok(Self { resume, guard })
+        Ok(kept)
+    }
+
+    /// The start of its agent was given up: takes away what that has left by then.
+    pub(in crate::cli) async fn given_up(&self) {
+        // What was dropped ends its agent in a task of its own.
+        tokio::task::yield_now().await;
+        self.settle();
     }
 
     /// The run is over: takes away what would make the next start of the CLI delete the session.
@@ -198,9 +216,11 @@ mod tests {
     fn a_session_is_gone_on_with_by_one_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
         let session = session(directory.path(), true);
-        alone(session.clone()).unwrap();
-        let refused = alone(session).unwrap_err().to_string();
+        let kept = alone(session.clone()).unwrap();
+        let refused = alone(session.clone()).unwrap_err().to_string();
         assert!(refused.contains("somebody else goes on with the session `s`"), "{refused}");
+        drop(kept);
+        alone(session).unwrap();
     }
 
     #[test]

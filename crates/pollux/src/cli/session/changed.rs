@@ -52,10 +52,15 @@ impl Change {
         });
         match tokio::time::timeout(SAYS, heard).await {
             Ok(heard) => heard?,
-            Err(_late) => report::note("the agent has not said yet that it does so"),
+            Err(_late) => {
+                report::note("the agent has not said yet that it does so");
+                return Ok(());
+            }
         }
         match said {
-            None | Some(Ok(())) => Ok(()),
+            // Nothing more came, and it was not said.
+            None => Err(client.gone().into()),
+            Some(Ok(())) => Ok(()),
             Some(Err(why)) => {
                 let hint = format!("`pollux show {}` shows what it is now", before.id);
                 Err(Trouble::refused("not_taken", clean(&why)).hint(hint).into())

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::report;
 use crate::report::human::{ago, now};
-use crate::report::table::{Align, Cell, Table};
+use crate::report::table::{Align, Cell, Table, printable};
 use anstyle::{AnsiColor, Style};
 use pollux_agent::model::SessionStatus;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub(super) async fn run(args: Ls, config: &Config) -> anyhow::Result<ExitCode> {
     if args.json {
         report::json(&sessions)?;
     } else if args.quiet {
-        let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+        let ids: Vec<String> = sessions.iter().map(|session| printable(&session.id)).collect();
         report::text(&ids.join("\n"))?;
     } else {
         table(&sessions, args.all)?;

@@ -209,7 +209,8 @@ pub(super) async fn search(args: Search, config: &Config) -> anyhow::Result<Exit
         report::json(&hits.found)?;
     } else {
         let line = |found: &Found| {
-            let short = found.session_id.get(..8).unwrap_or(&found.session_id);
+            let id = printable(&found.session_id);
+            let short = id.get(..8).unwrap_or(&id);
             format!("{short}  {:>6}  {}\n", found.seq, clean(&found.snippet))
         };
         report::text(&hits.found.iter().map(line).collect::<String>())?;

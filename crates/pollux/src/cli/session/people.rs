@@ -7,7 +7,7 @@ use crate::daemon::instance::Address;
 use crate::render::clean;
 use crate::report;
 use crate::report::human::{ago, now};
-use crate::report::table::{Align, Table};
+use crate::report::table::{Align, Table, printable};
 use crate::trouble::Trouble;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
@@ -184,7 +184,8 @@ pub(super) async fn audit(args: Audit, config: &Config) -> anyhow::Result<ExitCo
             report::line(&mut out, entry)?;
             continue;
         }
-        let session = entry.session_id.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
+        let session = entry.session_id.as_deref().map_or_else(|| "-".to_owned(), printable);
+        let session = session.get(..8).unwrap_or(&session);
         let (at, device) = (entry.at, clean(&entry.device));
         let detail = entry.detail.to_string();
         writeln!(out, "{at:.0}  {device}  {}  {session}  {}", entry.action, clean(&detail))?;

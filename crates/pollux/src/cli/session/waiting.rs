@@ -151,7 +151,9 @@ pub(super) async fn until_idle(
     if let Some(asked) = asked {
         report::json(&asked.with(client, &before.id, rest, &since.text()).await?)?;
     } else {
-        report::text(&since.text())?;
+        if let Some(said) = since.text().strip_suffix('\n') {
+            report::answer(said)?;
+        }
         if until == Until::Question {
             super::answer::note(&client.session(&before.id).await?)?;
         }
@@ -350,8 +352,7 @@ impl Since {
     fn text(&self) -> String {
         let lines = self.said.iter().map(|(_, text)| text.as_str()).chain(self.broken_off());
         let lines = lines.chain(self.only_seen());
-        let lines = lines.map(|text| clean(text.trim()).into_owned());
-        let lines: Vec<String> = lines.filter(|text| !text.is_empty()).collect();
+        let lines: Vec<&str> = lines.map(str::trim).filter(|text| !text.is_empty()).collect();
         if lines.is_empty() { String::new() } else { format!("{}\n", lines.join("\n")) }
     }
 }

@@ -51,10 +51,13 @@ pub(super) fn run(args: &Follow, config: &Config) -> anyhow::Result<ExitCode> {
     let mut shown = Shown { args, file: PathBuf::new() };
     let mut news = watch.poll_now();
     loop {
-        for (path, events) in news {
-            shown.show(&path, &events)?;
+        shown.show_all(&news)?;
+        if report::is_unread() {
+            return Ok(ExitCode::SUCCESS);
         }
-        if end.is_some_and(|end| Instant::now() >= end) || report::is_unread() {
+        if end.is_some_and(|end| Instant::now() >= end) {
+            // Also what the file system has not told of.
+            shown.show_all(&watch.poll_now())?;
             return Ok(ExitCode::SUCCESS);
         }
         let look = Instant::now() + LOOK;
@@ -76,6 +79,10 @@ struct Line<'a> {
 }
 
 impl Shown<'_> {
+    fn show_all(&mut self, news: &[(PathBuf, Vec<Event<'static>>)]) -> anyhow::Result<()> {
+        news.iter().try_for_each(|(path, events)| self.show(path, events))
+    }
+
     fn show(&mut self, path: &Path, events: &[Event<'static>]) -> anyhow::Result<()> {
         if self.args.json {
             let mut out = report::raw();

@@ -84,7 +84,7 @@ impl Jobs {
                 Ok(ExitCode::SUCCESS)
             }
             Some(What::Continue { id, tokens, budget }) => {
-                let more = More { tokens, seconds: budget.map(|budget| budget.as_secs()) };
+                let more = More { tokens, seconds: budget.map(run::seconds) };
                 let before: Job = client.get(&path(&id, "")).await?;
                 let job: Job = client.post(&path(&before.id, "/continue"), &more).await?;
                 let why = before.why.map(|why| format!("; it had paused: {why}"));

@@ -105,15 +105,14 @@ impl Work {
         config: &Config,
     ) -> anyhow::Result<(Client, Job)> {
         let client = Client::connect(config).await?;
-        let budget =
-            Budget { tokens: self.tokens, seconds: self.budget.map(|budget| budget.as_secs()) };
+        let budget = Budget { tokens: self.tokens, seconds: self.budget.map(run::seconds) };
         let give = Give {
             client_id: Some(uuid::Uuid::new_v4().to_string()),
             kind,
             profile: self.profile,
             message: self.message,
             cwd: Some(place(self.cwd, config)),
-            timeout: timeout.map(|timeout| timeout.as_secs()),
+            timeout: timeout.map(run::seconds),
             budget,
             worktree: self.worktree,
             keep,

@@ -29,7 +29,7 @@ struct Steers {
 /// Starts the CLI and opens the session.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
-    let resume = resumed(&wanted, &gemini)?;
+    let resume = resumed(&wanted, &gemini).await?;
     let mut acp = Acp::new().cli(cli.clone()).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
     let lent = gemini.lend(&wanted, &cli).await?;
     let window = gemini.share(&wanted, lent.as_ref()).await?;

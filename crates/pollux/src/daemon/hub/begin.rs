@@ -6,8 +6,8 @@ use crate::api::{Begin, Summary};
 use crate::daemon::log::{Feed, begin, begins, begun};
 use crate::team::given::Given;
 use crate::trouble::Trouble;
-use pollux_agent::model::SessionStatus;
-use pollux_agent::session::{By, Command, Reply, Request};
+use pollux_agent::model::{Mode, SessionStatus};
+use pollux_agent::session::{By, Command, Reply, Request, Session};
 use std::sync::Arc;
 
 impl Hub {
@@ -36,6 +36,9 @@ impl Hub {
         given: Option<Given>,
         by: &By,
     ) -> anyhow::Result<Arc<Summary>> {
+        if let Some(prompt) = &begin.prompt {
+            self.is_prompt(prompt)?;
+        }
         let turn = self.inner.begins.lock().await;
         if let Some(client) = begin.client_id.clone() {
             let known = self.log().read(move |connection| begun(connection, &client)).await?;
@@ -62,6 +65,14 @@ impl Hub {
         drop(turn);
         self.first_prompt(&id, begin, by).await?;
         Ok(self.feed(&id)?.1.summary())
+    }
+
+    /// Whether a session would take this as its first prompt: asked before anything is started for it.
+    pub fn is_prompt(&self, text: &str) -> Result<(), Trouble> {
+        let (command, now) = (Command::prompt(text), self.now());
+        let request = Request { id: String::new(), by: By::owner(), command };
+        let mut session = Session::new(self.inner.settings.limits, Mode::default(), now);
+        taken(session.command(&request, now).reply)
     }
 
     /// A request that has begun a session before. Its prompt is handed over where it was not: the daemon may have ended
@@ -101,6 +112,11 @@ impl Hub {
         let (file, known, given) = {
             let slots = self.slots();
             let slot = slots.get(&id).ok_or_else(|| unknown(&id))?;
+            if self.is_unsure(slot) {
+                let message = "tmux does not answer, and the agent of this session may live there";
+                let trouble = Trouble::refused("tmux_silent", message);
+                return Err(trouble.hint("end the tmux that hangs, or try again later").into());
+            }
             let given = slot.start.as_ref().and_then(|start| start.given.clone());
             (slot.file.clone(), slot.feed.summary(), given)
         };
@@ -131,6 +147,13 @@ impl Hub {
     pub(super) async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
         let turn = self.slot(id)?.turn;
         let turn = turn.lock().await;
+        let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);
+        // First: where it cannot be written, the session stays what it was.
+        self.log()
+            .write(move |connection| {
+                connection.execute("UPDATE sessions SET start = ?2 WHERE no = ?1", (no, start))
+            })
+            .await?;
         self.close(id).await;
         {
             let mut slots = self.slots();
@@ -147,14 +170,8 @@ impl Hub {
                 // The mode that the agent before was given for a while ended with it.
                 slot.ends = None;
             }
-            slot.start = Some(wanted.clone());
+            slot.start = Some(wanted);
         }
-        let (no, start) = (self.feed(id)?.0, serde_json::to_string(&wanted)?);
-        self.log()
-            .write(move |connection| {
-                connection.execute("UPDATE sessions SET start = ?2 WHERE no = ?1", (no, start))
-            })
-            .await?;
         drop(turn);
         self.ask(id).await?;
         Ok(())
@@ -170,10 +187,7 @@ impl Hub {
         }
         for (what, command) in commands {
             let request = Request { id: format!("{name}-{what}"), by: by.clone(), command };
-            if let Reply::Refused(refusal) = self.command(id, request).await? {
-                let trouble = Trouble::refused("refused", refusal.message);
-                return Err(trouble.hint_of(refusal.hint).into());
-            }
+            taken(self.command(id, request).await?)?;
         }
         Ok(())
     }
@@ -216,5 +230,14 @@ impl Hub {
         self.slots().insert(id.clone(), slot);
         self.ask(&id).await?;
         Ok(())
+    }
+}
+
+fn taken(reply: Reply) -> Result<(), Trouble> {
+    match reply {
+        Reply::Done(_) => Ok(()),
+        Reply::Refused(refusal) => {
+            Err(Trouble::refused("refused", refusal.message).hint_of(refusal.hint))
+        }
     }
 }

@@ -123,6 +123,7 @@ impl Hub {
     /// Takes in the session of a file; gives its feed where it was not known.
     async fn found(&self, session: &Session) -> anyhow::Result<Option<Arc<Feed>>> {
         let path = session.file.path.clone();
+        let summary = self.read_only(session);
         {
             let mut slots = self.slots();
             // Most are known by the agent's own id: only the others are looked for.
@@ -136,10 +137,10 @@ impl Hub {
             if let Some(slot) = known {
                 // A session that is driven writes to its own file, and one that was resumed to another one.
                 slot.file = Some(path);
+                has_grown(slot, summary);
                 return Ok(None);
             }
         }
-        let summary = self.read_only(session);
         let row = summary.clone();
         let file = path.display().to_string();
         let no =
@@ -168,6 +169,21 @@ impl Hub {
             updated_at: time(session.updated_at()),
             ..Summary::empty(now)
         }
+    }
+}
+
+/// A session that is only read, and that nobody has open, may have grown while no daemon ran.
+fn has_grown(slot: &Slot, listed: Summary) {
+    let known = slot.feed.summary();
+    if slot.start.is_none() && slot.task.is_none() && listed.updated_at > known.updated_at {
+        slot.feed.set_summary(Summary {
+            title: listed.title.or_else(|| known.title.clone()),
+            messages: listed.messages,
+            tokens: listed.tokens,
+            updated_at: listed.updated_at,
+            version: known.version + 1,
+            ..(*known).clone()
+        });
     }
 }
 

@@ -176,8 +176,10 @@ impl Headless {
         }
         run = match &self.wanted.agent_id {
             Some(id) => {
-                let file =
-                    self.wanted.file.clone().or_else(|| file_of(&self.gemini.home, id, None));
+                let file = match self.wanted.file.clone() {
+                    Some(file) => Some(file),
+                    None => looked_for(&self.gemini.home, id).await,
+                };
                 let (id, aside) = (id.clone(), self.gemini.aside.clone());
                 match file.map(|file| Resume { id: id.clone(), file, aside }.unless_blank()) {
                     Some(Some(resume)) => run.resume(&resume.id, resume.file),
@@ -203,6 +205,12 @@ impl Headless {
 fn ended() -> Event<'static> {
     let kind = EventKind::SessionEnded { reason: "somebody stopped it".into() };
     Event::new(Source::Pollux, kind)
+}
+
+/// The same, where nobody shall wait for it but the one who asks.
+pub(super) async fn looked_for(home: &Path, id: &str) -> Option<PathBuf> {
+    let (home, id) = (home.to_path_buf(), id.to_owned());
+    tokio::task::spawn_blocking(move || file_of(&home, &id, None)).await.ok().flatten()
 }
 
 /// The file of a session, by the agent's own id. Without an index of them, all files are read for it.

@@ -8,9 +8,9 @@ use crate::team::given::Given;
 use crate::team::profile::Files;
 use crate::team::tools::{OWN_SERVER, Tools};
 use pollux_agent::acp::McpServer;
-use pollux_agent::gemini::apart;
 use pollux_agent::gemini::cli::{Cli, Version};
 use pollux_agent::gemini::shared::{Known, Loan, Wants};
+use pollux_agent::gemini::{apart, policies};
 use pollux_agent::model::{Failure, Phase};
 use std::io;
 use std::time::Duration;
@@ -18,6 +18,8 @@ use tokio::sync::OwnedMutexGuard;
 
 /// `--policy` came with this version.
 const POLICY: Version = Version::new(0, 30, 0);
+/// Since this version a rule can be about all tools, as it must where the rest is refused.
+const LIMITS: Version = Version::new(0, 31, 0);
 /// Another agent that has not come up in this time waits for somebody: to sign in, or to trust a folder.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -51,7 +53,8 @@ impl Gemini {
         };
         // One of the user's that is called so stays, and is not started in the place of ours or the other way round.
         let own = known.free_name(OWN_SERVER);
-        let terms = Terms { given, files, settings, policy, own: &own };
+        let users = policies::of_user(cli, &self.home, &self.env);
+        let terms = Terms { given, files, settings, policy, own: &own, users: &users };
         let mut lent = self.badges.lend(&wanted.id, terms).map_err(|error| not_lent(&error))?;
         match files {
             Files::Own if settings => lent.at_home(&self.home).map_err(|error| not_lent(&error))?,
@@ -112,15 +115,14 @@ fn files(given: &Given, driver: Driver, cli: &Cli) -> Result<Files, Failure> {
 
 /// True where the process can be given a policy.
 fn policy(given: &Given, cli: &Cli) -> Result<bool, Failure> {
-    let possible = cli.at_least(POLICY);
-    if !possible && given.tools != Tools::All {
+    if given.tools != Tools::All && !cli.at_least(LIMITS) {
         let message = format!(
-            "this Gemini CLI cannot limit what an agent may use: `--policy` came with {POLICY}"
+            "this Gemini CLI cannot limit what an agent may use: rules for that came with {LIMITS}"
         );
         let failure = Failure::new(Phase::Start, "not_in_this_version", message);
         return Err(failure.hint("update it, or let the profile use everything: `tools: ['*']`"));
     }
-    Ok(possible)
+    Ok(cli.at_least(POLICY))
 }
 
 fn in_use() -> Failure {
@@ -170,8 +172,10 @@ mod tests {
 
     #[test]
     fn an_agent_whose_tools_cannot_be_limited_is_not_started_without_limits() {
-        assert!(policy(&given_by("role: reviewer"), &cli(29)).is_err());
+        // 0.30 takes a policy, but no rule for all tools.
+        assert!(policy(&given_by("role: reviewer"), &cli(30)).is_err());
         assert!(!policy(&given_by("role: developer"), &cli(29)).unwrap());
-        assert!(policy(&given_by("role: reviewer"), &cli(30)).unwrap());
+        assert!(policy(&given_by("role: developer"), &cli(30)).unwrap());
+        assert!(policy(&given_by("role: reviewer"), &cli(31)).unwrap());
     }
 }

@@ -176,7 +176,8 @@ impl Task {
             agents: hub.inner.agents.clone(),
             uploads: hub.inner.settings.uploads.clone(),
             wanted,
-            torn: slot.torn,
+            // Of one whose agent may live nobody says that it is gone.
+            torn: slot.torn && !hub.is_unsure(slot),
             left: Left::of(slot.torn),
             file: slot.file.clone(),
             index: hub.inner.settings.index.clone(),

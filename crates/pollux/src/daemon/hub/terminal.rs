@@ -119,7 +119,7 @@ async fn begin(
             start.env(name.to_string_lossy(), value.to_string_lossy())
         });
     }
-    if let Some(resume) = resumed(wanted, gemini)? {
+    if let Some(resume) = resumed(wanted, gemini).await? {
         start = start.resume(resume);
     } else if wanted.agent_id.is_none() && cli.at_least(OWN_ID) {
         start = start.session_id(&wanted.id);

@@ -3,7 +3,6 @@
 use super::agent::Wanted;
 use super::{Hub, Slot, unknown};
 use crate::api::{Driver, Summary};
-use crate::daemon::log::Feed;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::model::SessionStatus;
@@ -13,15 +12,26 @@ use std::time::Duration;
 
 /// How long tmux may take to say what there is, before the daemon goes on without it.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// After so long it is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
+/// What is said of a tmux that is there and does not answer.
+const TMUX_SILENT: &str = "tmux_silent";
 
 impl Hub {
-    /// Takes up the agents that live in terminals, whoever started them.
-    pub async fn take_up_all(&self) {
-        let Some(tmux) = &self.inner.agents.tmux else { return };
+    /// Takes up the agents that live in terminals, whoever started them. False where tmux does not say which those are.
+    pub async fn take_up_all(&self) -> bool {
+        let Some(tmux) = &self.inner.agents.tmux else { return true };
         let found = match tokio::time::timeout(PATIENCE, tmux.servers().all()).await {
             Ok(Ok(found)) => found,
-            Ok(Err(failure)) => return tracing::warn!("{}", failure.message),
-            Err(_) => return tracing::warn!("tmux does not answer"),
+            Ok(Err(failure)) if failure.code != TMUX_SILENT => {
+                tracing::warn!("{}", failure.message);
+                Vec::new()
+            }
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!("tmux does not answer");
+                self.inner.sure.send_replace(false);
+                return false;
+            }
         };
         for found in found.into_iter().filter(|found| !found.dead) {
             let pane = found.pane.clone();
@@ -29,17 +39,69 @@ impl Hub {
                 tracing::warn!(pane, "an agent could not be taken up: {error:#}");
             }
         }
+        self.inner.sure.send_replace(true);
+        true
+    }
+
+    /// Asks a tmux that did not answer until it does. What would have been done at the start is done then.
+    pub async fn take_up_late(self) {
+        while !self.take_up_all().await {
+            tokio::select! {
+                () = tokio::time::sleep(AGAIN) => {}
+                () = self.inner.stop.cancelled() => return,
+            }
+        }
+        // Others have been started meanwhile, and need what they were lent.
+        self.sweep_but(|_| true);
+        for id in self.torn(is_in_terminal) {
+            if let Err(error) = self.mend_anew(&id).await {
+                tracing::error!(session = %id, "could not be mended: {error:#}");
+            }
+        }
+    }
+
+    /// Somebody may have opened it while nobody could say whether its agent lives.
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+    )]
+    async fn mend_anew(&self, id: &str) -> anyhow::Result<()> {
+        let turn = self.slot(id)?.turn;
+        let turn = turn.lock().await;
+        if !self.slot(id)?.torn {
+            // Somebody has gone on with it meanwhile.
+            return Ok(());
+        }
+        self.close(id).await;
+        drop(turn);
+        self.ask(id).await.map(drop)
+    }
+
+    /// True where nobody knows whether the agent of a session lives.
+    pub(super) fn is_unsure(&self, slot: &Slot) -> bool {
+        !*self.inner.sure.borrow() && slot.torn && is_in_terminal(slot)
+    }
+
+    /// Waits until it is known which of these sessions have an agent that lives.
+    pub async fn is_sure_of(&self, sessions: &[Arc<str>]) {
+        let unsure = |id: &Arc<str>| self.slot(id).is_ok_and(|slot| self.is_unsure(&slot));
+        if sessions.iter().any(unsure) {
+            // The sender lives as long as the hub.
+            drop(self.inner.sure.subscribe().wait_for(|sure| *sure).await);
+        }
     }
 
     /// Takes back what was lent to agents that have not outlived the daemon before this one.
     pub fn sweep(&self) {
-        self.badges().sweep(|session| {
-            let lives = |(_, feed): (i64, Arc<Feed>)| {
-                let summary = feed.summary();
-                summary.driver == Some(Driver::Terminal) && summary.status != SessionStatus::Exited
-            };
-            self.feed(session).is_ok_and(lives)
-        });
+        self.sweep_but(|summary| summary.driver == Some(Driver::Terminal));
+    }
+
+    /// The same, where those of this kind that have not ended are let alone.
+    fn sweep_but(&self, may_live: impl Fn(&Summary) -> bool) {
+        let lives =
+            |summary: &Summary| may_live(summary) && summary.status != SessionStatus::Exited;
+        self.badges()
+            .sweep(|session| self.feed(session).is_ok_and(|(_, feed)| lives(&feed.summary())));
     }
 
     /// Gives an agent in a terminal a name, where it has none, and takes it up.
@@ -84,6 +146,10 @@ impl Hub {
         };
         Ok(self.feed(&id)?.1.summary())
     }
+}
+
+fn is_in_terminal(slot: &Slot) -> bool {
+    slot.feed.summary().driver == Some(Driver::Terminal)
 }
 
 /// Whether an agent in a terminal is that of a session: by the name that it had first, or by the agent's own id.

@@ -16,10 +16,17 @@ impl Hub {
 
     /// Lets go of the session that was only read under an agent's own id, where an agent of ours turns out to have it: all
     /// of it is told there.
+    #[expect(
+        clippy::await_holding_invalid_type,
+        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+    )]
     pub(super) async fn unite(&self, agent_id: &str) {
         if !self.is_twice(agent_id) {
             return;
         }
+        let Ok(slot) = self.slot(agent_id) else { return };
+        // Held until nothing of it is left: a task that is started meanwhile would write what nobody takes away.
+        let _turn = slot.turn.lock().await;
         self.close(agent_id).await;
         // Somebody may have gone on with it meanwhile.
         if !self.is_twice(agent_id) {

@@ -1,7 +1,7 @@
 //! Pictures that belong to prompts: files of the daemon's own, named by what is in them.
 
 use crate::trouble::Trouble;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
@@ -54,7 +54,7 @@ impl Uploads {
     }
 
     /// Lets go of pictures that were sent so long ago, and of the oldest where they are too many.
-    pub fn forget(&self, age: SignedDuration) -> io::Result<()> {
+    pub fn forget(&self, age: SignedDuration, now: Timestamp) -> io::Result<()> {
         let mut all = Vec::new();
         for entry in fs::read_dir(&self.0).into_iter().flatten() {
             let entry = entry?;
@@ -62,7 +62,7 @@ impl Uploads {
             all.push((about.modified()?, about.len(), entry.path()));
         }
         all.sort_unstable_by(|a, b| b.cmp(a));
-        let (now, age) = (SystemTime::now(), Duration::try_from(age).unwrap_or_default());
+        let (now, age) = (SystemTime::from(now), Duration::try_from(age).unwrap_or_default());
         let mut sum = 0_u64;
         for (at, bytes, path) in all {
             sum = sum.saturating_add(bytes);
@@ -98,7 +98,7 @@ impl Uploads {
 #[cfg(test)]
 mod tests {
     use super::Uploads;
-    use jiff::SignedDuration;
+    use jiff::{SignedDuration, Timestamp};
     use std::fs::File;
     use std::time::{Duration, SystemTime};
 
@@ -106,14 +106,14 @@ mod tests {
     fn a_picture_is_kept_as_long_as_events_are() {
         let directory = tempfile::tempdir().unwrap();
         let uploads = Uploads::new(directory.path().join("uploads"));
-        uploads.forget(SignedDuration::ZERO).unwrap();
+        uploads.forget(SignedDuration::ZERO, Timestamp::now()).unwrap();
         let (old, new) = (
             uploads.keep("image/png", b"old").unwrap(),
             uploads.keep("image/png", b"new").unwrap(),
         );
         let before = SystemTime::now() - Duration::from_hours(48);
         File::open(uploads.path(&old)).unwrap().set_modified(before).unwrap();
-        uploads.forget(SignedDuration::from_hours(24)).unwrap();
+        uploads.forget(SignedDuration::from_hours(24), Timestamp::now()).unwrap();
         assert!(!uploads.has(&old) && uploads.has(&new));
     }
 

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct Place(PathBuf);
 
+/// What a daemon says that finds another one there.
+pub const RUNS_ALREADY: &str = "a daemon runs already";
+
 /// Where a daemon is reached: what it tells those who look for it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Address {
@@ -109,7 +112,7 @@ impl Place {
         match file.try_lock() {
             Ok(()) => Ok(Lock { _file: file }),
             Err(fs::TryLockError::WouldBlock) => {
-                let trouble = Trouble::refused("already_running", "a daemon runs already");
+                let trouble = Trouble::refused("already_running", RUNS_ALREADY);
                 Err(trouble
                     .hint("`pollux serve status` says where; `pollux serve down` ends it")
                     .into())

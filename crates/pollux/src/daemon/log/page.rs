@@ -24,6 +24,12 @@ pub struct MessagePage {
 const FACTS: usize = 48 << 10;
 const LOOKED_THROUGH: u64 = 20_000;
 
+pub(super) const EVENTS: &str = "SELECT seq, epoch, at, kind, json, cut FROM events
+     WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+pub(super) const MESSAGES: &str = "SELECT m.position, m.seq, e.json, e.cut FROM messages m
+     JOIN events e ON e.session = m.session AND e.seq = m.seq
+     WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC LIMIT ?3";
+
 /// The events after a number: at most so many, and at most so many bytes, but one at least.
 pub fn events(
     connection: &Connection,
@@ -32,10 +38,7 @@ pub fn events(
     most: usize,
     bytes: usize,
 ) -> rusqlite::Result<Vec<Arc<Entry>>> {
-    let mut select = connection.prepare_cached(
-        "SELECT seq, epoch, at, kind, json, cut FROM events
-         WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-    )?;
+    let mut select = connection.prepare_cached(EVENTS)?;
     let mut rows = select.query(params![no, number(after), most])?;
     let (mut page, mut sum) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
@@ -88,11 +91,13 @@ pub fn floor(connection: &Connection, no: i64) -> rusqlite::Result<u64> {
         .query_row([no], |row| row.get(0))
 }
 
-/// How many messages a session has, and how many tokens they took.
+/// How many messages a session has, and how many tokens they took, with those that were taken back.
 pub fn counts(connection: &Connection, no: i64) -> rusqlite::Result<(u64, u64)> {
     connection
         .prepare_cached(
-            "SELECT COUNT(*), COALESCE(SUM(tokens), 0) FROM messages WHERE session = ?1",
+            "SELECT COUNT(*), COALESCE(SUM(tokens), 0) +
+             (SELECT COALESCE(SUM(tokens), 0) FROM taken_back WHERE session = ?1)
+             FROM messages WHERE session = ?1",
         )?
         .query_row([no], |row| Ok((row.get(0)?, row.get(1)?)))
 }
@@ -123,9 +128,7 @@ pub fn messages_by(
     change: Option<fn(&mut Value)>,
 ) -> rusqlite::Result<MessagePage> {
     let mut select = connection.prepare_cached(if change.is_none() {
-        "SELECT m.position, m.seq, e.json, e.cut FROM messages m
-         JOIN events e ON e.session = m.session AND e.seq = m.seq
-         WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC LIMIT ?3"
+        MESSAGES
     } else {
         "SELECT m.position, m.seq, COALESCE(e.whole, e.json), NULL FROM messages m
          JOIN events e ON e.session = m.session AND e.seq = m.seq

@@ -68,22 +68,28 @@ fn oldest(connection: &Connection, keep: Keep, old: i64) -> rusqlite::Result<Opt
 /// All events of a session, but not the session itself: a client that comes back gets a snapshot.
 fn forget(connection: &Connection, no: i64) -> rusqlite::Result<usize> {
     connection.execute(
-        "DELETE FROM words WHERE rowid IN (SELECT id FROM events WHERE session = ?1)",
-        [no],
-    )?;
-    connection.execute(
         "UPDATE sessions SET floor = COALESCE(
          (SELECT MAX(seq) FROM events WHERE session = ?1), floor) WHERE no = ?1",
         [no],
     )?;
+    empty(connection, no)
+}
+
+/// All that was written under the number of a session.
+pub(super) fn empty(connection: &Connection, no: i64) -> rusqlite::Result<usize> {
+    connection.execute(
+        "DELETE FROM words WHERE rowid IN (SELECT id FROM events WHERE session = ?1)",
+        [no],
+    )?;
     connection.execute("DELETE FROM messages WHERE session = ?1", [no])?;
+    connection.execute("DELETE FROM taken_back WHERE session = ?1", [no])?;
     connection.execute("DELETE FROM commands WHERE session = ?1", [no])?;
     connection.execute("DELETE FROM events WHERE session = ?1", params![no])
 }
 
 /// A session with all that there is of it.
 pub fn remove(connection: &Connection, no: i64) -> rusqlite::Result<()> {
-    forget(connection, no)?;
+    empty(connection, no)?;
     connection.execute("DELETE FROM sessions WHERE no = ?1", [no]).map(drop)
 }
 

@@ -92,14 +92,12 @@ pub fn open(connection: &Connection) -> rusqlite::Result<Vec<Run>> {
     select.query_map([], run)?.collect()
 }
 
+pub(super) const LAST_JOB: &str =
+    "SELECT job FROM runs WHERE schedule = ?1 AND job IS NOT NULL ORDER BY id DESC LIMIT 1";
+
 /// The job of the last run that gave one.
 pub fn last_job(connection: &Connection, of: &str) -> rusqlite::Result<Option<String>> {
-    connection
-        .prepare_cached(
-            "SELECT job FROM runs WHERE schedule = ?1 AND job IS NOT NULL ORDER BY id DESC LIMIT 1",
-        )?
-        .query_row([of], |row| row.get(0))
-        .optional()
+    connection.prepare_cached(LAST_JOB)?.query_row([of], |row| row.get(0)).optional()
 }
 
 fn run(row: &Row<'_>) -> rusqlite::Result<Run> {

@@ -133,6 +133,15 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_schedule ON runs (schedule, id);
 ",
+    r"
+CREATE TABLE taken_back (
+    session INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    model TEXT,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+",
 ];
 
 /// Why the database is not opened.
@@ -182,6 +191,7 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
 #[cfg(test)]
 mod tests {
     use super::{Closed, open};
+    use crate::daemon::log::{page, row, schedule, team};
 
     #[test]
     fn a_log_that_a_newer_version_has_made_stays_as_it_is() {
@@ -193,15 +203,15 @@ mod tests {
 
     /// What is asked while an agent works, or by every client that comes.
     const OFTEN: [&str; 9] = [
-        "SELECT json FROM events WHERE session = 1 AND seq > 5 ORDER BY seq LIMIT 9",
-        "SELECT json FROM events WHERE session = 1 AND kind = 'turn_ended' AND seq > 5 ORDER BY seq LIMIT 1",
-        "SELECT seq FROM messages WHERE session = 1 AND position < 9 ORDER BY position DESC LIMIT 9",
-        "SELECT position FROM messages WHERE session = 1 AND id = 'a'",
-        "SELECT reply FROM commands WHERE session = 1 AND id = 'a'",
-        "SELECT no FROM sessions WHERE id = 'a'",
-        "SELECT name FROM devices WHERE hash = x'00'",
-        "SELECT MIN(id) FROM letters WHERE receiver = 'a' AND state = 'waiting'",
-        "SELECT job FROM runs WHERE schedule = 'a' ORDER BY id DESC LIMIT 1",
+        page::EVENTS,
+        page::MESSAGES,
+        row::PLACE,
+        row::KNOWN,
+        schedule::LAST_JOB,
+        team::CLAIM,
+        team::FIRST,
+        team::HAS_COMMAND,
+        team::JOB,
     ];
 
     #[test]
@@ -210,9 +220,11 @@ mod tests {
         let connection = open(&directory.path().join("log.db")).unwrap();
         for query in OFTEN {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
-            let steps = plan.query_map([], |row| row.get::<_, String>(3)).unwrap();
+            // Without the values, which make no difference to it.
+            let steps = plan.raw_query().mapped(|row| row.get::<_, String>(3));
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
-            assert!(steps.iter().all(|step| !step.starts_with("SCAN")), "{query}: {steps:?}");
+            let scans = |step: &String| step.starts_with("SCAN") && step != "SCAN CONSTANT ROW";
+            assert!(!steps.iter().any(scans), "{query}: {steps:?}");
         }
     }
 }

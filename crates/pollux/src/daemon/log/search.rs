@@ -64,11 +64,12 @@ fn snippet(json: &str, query: &str) -> String {
     middle.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Tokens by model, the most first.
+/// Tokens by model, the most first; with those of answers that were taken back.
 pub fn usage(connection: &Connection) -> rusqlite::Result<Vec<Counted>> {
     let mut select = connection.prepare_cached(
-        "SELECT model, COUNT(*), SUM(tokens) FROM messages WHERE model IS NOT NULL
-         GROUP BY model ORDER BY SUM(tokens) DESC",
+        "SELECT model, COUNT(*), SUM(tokens) FROM
+         (SELECT model, tokens FROM messages UNION ALL SELECT model, tokens FROM taken_back)
+         WHERE model IS NOT NULL GROUP BY model ORDER BY SUM(tokens) DESC",
     )?;
     let rows = select.query_map([], |row| {
         Ok(Counted { model: row.get(0)?, messages: row.get(1)?, tokens: row.get(2)? })

@@ -129,10 +129,12 @@ pub fn jobs(connection: &Connection, most: usize) -> rusqlite::Result<Vec<Job>> 
     jobs_of(select.query([most])?)
 }
 
+pub(super) const JOB: &str =
+    "SELECT job FROM jobs WHERE id >= ?1 AND id < ?1 || char(1114111) LIMIT 2";
+
 /// The job with an id that begins so; none where there is none, or several.
 pub fn job(connection: &Connection, id: &str) -> rusqlite::Result<Option<Job>> {
-    let mut select = connection
-        .prepare_cached("SELECT job FROM jobs WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2")?;
+    let mut select = connection.prepare_cached(JOB)?;
     let mut found = jobs_of(select.query([id])?)?;
     Ok(if found.len() == 1 { found.pop() } else { None })
 }
@@ -179,18 +181,15 @@ fn letter(row: &Row<'_>) -> rusqlite::Result<Letter> {
     })
 }
 
+pub(super) const CLAIM: &str = "UPDATE letters SET state = 'claimed', attempt = attempt + 1
+     WHERE id = (SELECT MIN(id) FROM letters WHERE receiver = ?1 AND state = 'waiting')
+       AND NOT EXISTS (SELECT 1 FROM letters WHERE receiver = ?1 AND state = 'claimed')
+     RETURNING id, sender, receiver, text, job, state, reason, attempt, created_at, ended_at, notice";
+
 /// Takes the first letter that waits for a receiver, unless one is on its way to it already. One statement: nobody
 /// else takes the same.
 pub fn claim(connection: &Connection, receiver: &str) -> rusqlite::Result<Option<Letter>> {
-    connection
-        .prepare_cached(
-            "UPDATE letters SET state = 'claimed', attempt = attempt + 1
-             WHERE id = (SELECT MIN(id) FROM letters WHERE receiver = ?1 AND state = 'waiting')
-               AND NOT EXISTS (SELECT 1 FROM letters WHERE receiver = ?1 AND state = 'claimed')
-             RETURNING id, sender, receiver, text, job, state, reason, attempt, created_at, ended_at, notice",
-        )?
-        .query_row([receiver], letter)
-        .optional()
+    connection.prepare_cached(CLAIM)?.query_row([receiver], letter).optional()
 }
 
 /// A letter is somewhere else now. False where it was not where it was thought to be.
@@ -281,11 +280,12 @@ pub fn letters(connection: &Connection, of: &Whose, most: usize) -> rusqlite::Re
     }
 }
 
+pub(super) const HAS_COMMAND: &str =
+    "SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND id = ?2)";
+
 /// True where a session has taken a command with this id.
 pub fn has_command(connection: &Connection, no: i64, id: &str) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND id = ?2)")?
-        .query_row(params![no, id], |row| row.get(0))
+    connection.prepare_cached(HAS_COMMAND)?.query_row(params![no, id], |row| row.get(0))
 }
 
 /// True where somebody has told the agent of a session to end.
@@ -311,14 +311,14 @@ pub struct Turn {
     pub told: Vec<String>,
 }
 
+pub(super) const FIRST: &str = "SELECT seq, json FROM events
+     WHERE session = ?1 AND kind = ?2 AND seq > ?3 ORDER BY seq LIMIT 1";
+
 /// The first turn after an event, if it has begun.
 pub fn turn(connection: &Connection, no: i64, after: u64) -> rusqlite::Result<Option<Turn>> {
     let first = |kind: &str, after: u64| {
         connection
-            .prepare_cached(
-                "SELECT seq, json FROM events WHERE session = ?1 AND kind = ?2 AND seq > ?3
-                 ORDER BY seq LIMIT 1",
-            )?
+            .prepare_cached(FIRST)?
             .query_row(params![no, kind, after], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()
     };

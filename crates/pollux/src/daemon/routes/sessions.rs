@@ -87,12 +87,13 @@ pub(super) async fn begin(
         // Given from afar it must end, and so it is given as a command, which knows when.
         begin.mode = None;
     }
+    // The same request once more is one command; another one, which may go on with the same session, is another.
+    let name = begin.client_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let summary = api.hub.begin(begin, &guest.by()).await?;
     note(&api, &guest, "begin", Some(&summary.id), detail).await;
     if yolo {
         let command = Command::Mode { mode: pollux_agent::model::Mode::Yolo, seconds: None };
-        let id = format!("{}-yolo", summary.id);
-        commanded(&api, &guest, &summary.id, id, command).await?;
+        commanded(&api, &guest, &summary.id, format!("{name}-yolo"), command).await?;
     }
     Ok((StatusCode::CREATED, Json((*summary).clone())).into_response())
 }

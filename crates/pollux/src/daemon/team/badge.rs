@@ -8,9 +8,9 @@ use crate::team::given::Given;
 use crate::team::profile::{Files, Server};
 use crate::team::tools::{OWN_SERVER, Tools};
 use pollux_agent::acp::{McpServer, Transport, Variable};
-use pollux_agent::gemini::apart;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::shared::{self, How, Loan, Returned, Shared};
+use pollux_agent::gemini::{apart, policies};
 use pollux_agent::model::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,6 +68,8 @@ pub struct Terms<'g> {
     pub policy: bool,
     /// What our server is called.
     pub own: &'g str,
+    /// The policies that it would read if it were given none.
+    pub users: &'g [PathBuf],
 }
 
 /// Where what is lent lies, and how our server is reached.
@@ -141,7 +143,7 @@ impl Badges {
                     self.holders().insert(holder.hash, Held::new(&holder.session));
                 }
                 // What cannot be removed is nobody's credential, and no reason not to serve.
-                Err(_) => drop(fs::remove_dir_all(entry.path())),
+                Err(_) => drop(clear(&entry.path())),
             }
         }
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&lending.directory)?;
@@ -158,7 +160,7 @@ impl Badges {
         for session in gone {
             if let Some(place) = self.place.get() {
                 // What cannot be removed now is swept away when the next daemon starts.
-                let _gone = fs::remove_dir_all(place.directory.join(session));
+                let _gone = clear(&place.directory.join(session));
             }
         }
     }
@@ -201,7 +203,7 @@ impl Badges {
         let place = self.place.get().ok_or_else(|| io::Error::other("there is nothing to lend"))?;
         let directory = place.directory.join(session);
         if directory.exists() {
-            fs::remove_dir_all(&directory)?;
+            clear(&directory)?;
         }
         fs::DirBuilder::new().mode(0o700).create(&directory)?;
         let badge = Secret::random();
@@ -228,9 +230,9 @@ impl Badges {
         }
         let policy = given.tools.policy_for(&|name| lent.named(name).to_owned());
         if terms.policy && !policy.is_empty() {
-            let mut arg = OsString::from("--policy=");
-            arg.push(lent.file(POLICY, &policy)?);
-            lent.args.push(arg);
+            let users = lent.rules_of_user(terms)?;
+            let args = policies::arguments(&lent.file(POLICY, &policy)?, &users);
+            lent.args = args.map_err(io::Error::other)?;
         }
         if given.teams {
             self.holders().insert(lent.badge, Held::new(session));
@@ -256,6 +258,13 @@ impl Lent {
     /// What a server is called that the profile calls so.
     fn named<'n>(&'n self, name: &'n str) -> &'n str {
         if name == OWN_SERVER { &self.own } else { name }
+    }
+
+    /// The user's policies for it: as they are, or, where its tools are limited, what they say of these.
+    fn rules_of_user(&self, terms: Terms<'_>) -> io::Result<Vec<PathBuf>> {
+        let Tools::Only(only) = &self.tools else { return Ok(terms.users.to_vec()) };
+        let texts = policies::about(terms.users, only).into_iter().enumerate();
+        texts.map(|(no, text)| self.file(&format!("users-{no}.toml"), &text)).collect()
     }
 
     fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
@@ -325,8 +334,14 @@ impl Drop for Lent {
         }
         self.badges.holders().remove(&self.badge);
         // What cannot be removed now is swept away when the next daemon starts.
-        let _gone = fs::remove_dir_all(&self.directory);
+        let _gone = clear(&self.directory);
     }
+}
+
+/// Removes what a process was lent. What its CLI has made in a home of its own is the user's.
+fn clear(directory: &Path) -> io::Result<()> {
+    apart::bring_back(&directory.join("home"))?;
+    fs::remove_dir_all(directory)
 }
 
 /// Says what became of a file that was lent, where somebody has changed it meanwhile.

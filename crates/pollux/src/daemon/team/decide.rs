@@ -22,15 +22,15 @@ impl Teams {
     pub async fn cancel(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
         let mut job = self.job(caller, id).await?;
         if job.state.is_final() {
-            let message = format!("the job has ended: {}", job.state.word());
-            let hint = format!("what came of it: `pollux jobs show {}`", job.id);
-            return Err(Trouble::refused("job_ended", message).hint(hint).into());
+            return Err(has_ended(&job).into());
         }
         // Whoever takes back his own hears of it now, and needs no letter.
         let own = job.caller.as_deref() == caller.session();
         let _hears = own.then(|| lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe));
         let why = format!("taken back by {}", caller.by(self).name);
-        self.becomes(&mut job, State::Cancelled, Some(why)).await?;
+        if !self.becomes(&mut job, State::Cancelled, Some(why)).await? {
+            return Err(has_ended(&self.job(caller, id).await?).into());
+        }
         if job.inner.keep
             && let Some(worker) = &job.worker
         {
@@ -56,11 +56,15 @@ impl Teams {
             self.withdraw(worker, prompt_id(&job)).await?;
             let no = self.hub().feed(worker)?.0;
             let spent = self.hub().log().read(move |connection| counts(connection, no)).await?.1;
-            job.budget = self.inner.settings.limits.more(job.budget, spent, more);
+            let limits = self.inner.settings.limits;
+            (job.budget, job.inner.granted) =
+                limits.more(job.budget, job.inner.granted, spent, more);
         }
         let text = go_on(&job);
         self.prompt(&mut job, &text).await?;
-        self.becomes(&mut job, State::Working, None).await?;
+        if !self.becomes(&mut job, State::Working, None).await? {
+            return Err(has_ended(&self.job(caller, id).await?).into());
+        }
         self.inner.news.notify_one();
         Ok(job)
     }
@@ -94,4 +98,15 @@ impl Teams {
             trouble.hint("try again, or look at it: `pollux team`").into()
         })
     }
+}
+
+fn has_ended(job: &Job) -> Trouble {
+    let message = if job.state.is_final() {
+        format!("the job has ended: {}", job.state.word())
+    } else {
+        // Its work is being put where it belongs.
+        "the job is about to end".to_owned()
+    };
+    let hint = format!("what came of it: `pollux jobs show {}`", job.id);
+    Trouble::refused("job_ended", message).hint(hint)
 }

@@ -1,9 +1,12 @@
 //! The end of a job, which comes once, and what becomes of the worktree of its worker.
 
-use super::follow::is_at_work;
-use super::{Teams, lock, tree};
+use super::follow::{is_at_work, pollux};
+use super::give::client_id;
+use super::{Teams, Tree, lock, tree};
 use crate::api::team::{Job, Worktree};
+use crate::daemon::log::begun;
 use crate::team::job::State;
+use pollux_agent::session::Command;
 
 /// The end of a job, which one brings about.
 pub(super) struct Ending(Teams, String);
@@ -40,6 +43,21 @@ impl Teams {
                 .unwrap_or_else(|error| format!("its worktree {at} stays as it is: {error:#}"))
         };
         job.result.get_or_insert_default().worktree = Some(became);
+    }
+
+    /// The worker of a job could not be started: what there is of it already ends, and its tree goes.
+    pub(super) async fn take_back(&self, job: &Job, tree: Option<&Tree>) {
+        let client = client_id(job);
+        let begun = self.hub().log().read(move |connection| begun(connection, &client)).await;
+        if let Ok(Some(session)) = begun {
+            let id = format!("stop-{}", job.id);
+            // It may never have been there.
+            drop(self.command(&session, id, pollux(), Command::Stop).await);
+        }
+        let Some(tree) = tree else { return };
+        if let Err(error) = tree::put_away(tree, &job.name).await {
+            tracing::warn!(job = %job.id, "its worktree stays as it is: {error:#}");
+        }
     }
 
     /// The worktree of an agent that has ended goes, where nothing is in it that is nowhere else.

@@ -1,7 +1,6 @@
 //! Following jobs: a bell rings, the worker is looked at, the rules say what becomes of its job.
 
 use super::ending::Ending;
-use super::post::About;
 use super::{Caller, Teams, is_news, lock, result, rows};
 use crate::api::team::Job;
 use crate::api::{Begin, Driver, Summary};
@@ -18,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Time is told at least so often.
 const REST: Duration = Duration::from_mins(10);
+/// A job that could not be followed, perhaps because the disk is full, is looked at again after so long: its time may have come,
+/// and would be told at once and for ever.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// What a worker is told that was stopped in the middle of its job.
 const STOPPED: &str = "You were stopped in the middle of your work, and are started again. Answer as if nothing had happened.";
 /// A worker is told so at most so often.
@@ -28,17 +30,27 @@ impl Teams {
     pub async fn run(self, stop: CancellationToken) {
         let bell = Arc::new(Bell::default());
         self.hub().watch(&bell);
+        let concerned = self.concerned();
+        tokio::select! {
+            // A second agent on one session would undo the work of the first.
+            () = self.hub().is_sure_of(&concerned) => {}
+            () = stop.cancelled() => return,
+        }
         self.take_up().await;
+        let mut rest = Duration::ZERO;
         loop {
-            let wait = self.wait_for_time();
+            let wait = self.wait_for_time().max(rest);
             let sessions: Vec<Arc<str>> = tokio::select! {
                 heard = bell.heard() => heard.into_iter().collect(),
                 () = self.inner.news.notified() => self.concerned(),
                 () = tokio::time::sleep(wait) => self.concerned(),
                 () = stop.cancelled() => return,
             };
+            rest = Duration::ZERO;
             for session in sessions {
-                self.look(&session).await;
+                if !self.look(&session).await {
+                    rest = TRY_AGAIN;
+                }
             }
         }
     }
@@ -66,19 +78,21 @@ impl Teams {
         wait.map_or(REST, |wait| wait.clamp(Duration::from_millis(10), REST))
     }
 
-    /// Something has changed about a session.
-    async fn look(&self, session: &str) {
+    /// Something has changed about a session. False where a job of it could not be followed.
+    async fn look(&self, session: &str) -> bool {
         if self.kept(session).is_none() {
-            return;
+            return true;
         }
         let jobs: Vec<Job> = lock(&self.inner.jobs)
             .values()
             .map(|job| job.borrow().clone())
             .filter(|job| job.worker.as_deref() == Some(session))
             .collect();
+        let mut followed = true;
         for job in jobs {
             if let Err(error) = self.examine(job).await {
                 tracing::error!(session, "a job could not be followed: {error:#}");
+                followed = false;
             }
         }
         if let Err(error) = self.is_it_over(session).await {
@@ -87,6 +101,7 @@ impl Teams {
         if let Err(error) = self.post(session).await {
             tracing::error!(session, "letters could not be delivered: {error:#}");
         }
+        followed
     }
 
     /// An agent that was there and is not has ended for good.
@@ -134,9 +149,8 @@ impl Teams {
                     self.becomes(&mut job, State::Failed, why).await?;
                 }
                 Step::Become(state, why) => {
-                    if (job.state, state) == (State::Starting, State::Working) {
-                        job.inner.since = Some(self.now());
-                    }
+                    job.inner.since = Some(job::since(&rules(&job), state, self.now()));
+                    job.inner.asked_at = (state == State::Waiting).then(|| self.now());
                     job.question =
                         (state == State::Waiting).then(|| result::question(&summary)).flatten();
                     self.becomes(&mut job, state, why).await?;
@@ -188,13 +202,13 @@ impl Teams {
         })
     }
 
-    /// A job is somewhere else now: that is written down, then told.
+    /// A job is somewhere else now: that is written down, then told. False where somebody else ends it, or has: then it is not.
     pub(super) async fn becomes(
         &self,
         job: &mut Job,
         state: State,
         why: Option<String>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         job.state = state;
         job.why = why;
         job.question = job.question.take().filter(|_| state == State::Waiting);
@@ -203,21 +217,16 @@ impl Teams {
             job.ended_at = Some(self.now());
             lock(&self.inner.silent).is_over(&job.id);
             if ending.is_none() {
-                // Somebody else ends it, or has.
-                return Ok(());
+                return Ok(false);
             }
             self.settle_tree(job).await;
         }
         let attended =
             lock(&self.inner.jobs).get(&job.id).is_some_and(|tell| tell.receiver_count() > 0);
-        if !self.keep(job).await? {
-            return Ok(());
-        }
         // Whoever waits hears of it by that.
-        if is_news(state) && !attended {
-            let text = Self::told(job);
-            self.write(job.worker.as_deref(), job.caller.as_deref(), &text, About::Job(&job.id))
-                .await?;
+        let letter = (is_news(state) && !attended).then(|| Self::told(job));
+        if !self.keep_and_tell(job, letter).await? {
+            return Ok(false);
         }
         let worker = job.worker.as_ref().filter(|_| state.is_final());
         if let Some(worker) = worker {
@@ -230,7 +239,7 @@ impl Teams {
                 self.command(worker, id, pollux(), Command::Stop).await?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes back a prompt that lies in the queue of a session: what became of it was told otherwise.
@@ -394,6 +403,7 @@ fn rules(job: &Job) -> Rules {
     Rules {
         state: job.state,
         since: job.inner.since.unwrap_or(job.created_at),
+        asked_at: job.inner.asked_at,
         deadline: job.inner.deadline,
         budget: job.budget,
     }

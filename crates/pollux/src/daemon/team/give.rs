@@ -79,6 +79,7 @@ impl Teams {
             let trouble = Trouble::refused("no_message", "there is nothing to be done");
             return Err(trouble.hint("say what the agent shall do").into());
         }
+        self.hub().is_prompt(&give.message)?;
         is_something(give.budget)?;
         let profile = self.store().find(&give.profile)?;
         is_task(give.driver.or(profile.driver).unwrap_or_default(), &give.message)?;
@@ -167,16 +168,20 @@ impl Teams {
         };
         let start = Start {
             name: job.name.clone(),
-            client_id: format!("job-{}", job.id),
+            client_id: client_id(job),
             profile: &profile,
             cwd: tree.as_ref().map_or(of, |tree| tree.path.clone()),
             prompt: Some(job.prompt.clone()),
             mode: None,
             model: None,
             driver: job.inner.driver,
-            tree,
+            tree: tree.clone(),
         };
-        self.start(caller, start).await
+        let started = self.start(caller, start).await;
+        if started.is_err() {
+            self.take_back(job, tree.as_ref()).await;
+        }
+        started
     }
 
     async fn start(&self, caller: &Caller, start: Start<'_>) -> anyhow::Result<String> {
@@ -287,10 +292,30 @@ impl Teams {
     /// Writes down what became of a job, and tells those who wait for it. False where it has ended before: what has ended
     /// has ended, whoever else was at it.
     pub(super) async fn keep(&self, job: &Job) -> anyhow::Result<bool> {
-        let row = job.clone();
-        let saved = move |connection: &_| rows::save_job(connection, &row, None);
+        self.keep_and_tell(job, None).await
+    }
+
+    /// The same, with a letter to whoever gave the job: one is not written without the other.
+    pub(super) async fn keep_and_tell(
+        &self,
+        job: &Job,
+        letter: Option<String>,
+    ) -> anyhow::Result<bool> {
+        let (row, now) = (job.clone(), self.now());
+        let has_letter = letter.is_some();
+        let saved = move |connection: &_| {
+            let saved = rows::save_job(connection, &row, None)?;
+            if let Some(text) = letter.filter(|_| saved) {
+                let between = (row.worker.as_deref(), row.caller.as_deref());
+                rows::write(connection, between, (&text, Some(&row.id), true), now)?;
+            }
+            Ok(saved)
+        };
         if !self.hub().log().write(saved).await? {
             return Ok(false);
+        }
+        if let Some(to) = job.caller.as_ref().filter(|_| has_letter) {
+            self.has_post(to);
         }
         let mut jobs = lock(&self.inner.jobs);
         if let Some(tell) = jobs.get(&job.id) {
@@ -323,6 +348,11 @@ pub(super) fn is_something(budget: Budget) -> Result<(), Trouble> {
 fn no_tree(error: anyhow::Error) -> anyhow::Error {
     let trouble = Trouble::refused("no_worktree", "there can be no worktree");
     error.context(trouble.hint("a worktree needs a git repository with a commit"))
+}
+
+/// The id of the request that begins the worker of a job.
+pub(super) fn client_id(job: &Job) -> String {
+    format!("job-{}", job.id)
 }
 
 fn new_id() -> String {

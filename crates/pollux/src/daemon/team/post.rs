@@ -89,10 +89,15 @@ impl Teams {
         let id = self.hub().log().write(written).await?;
         self.changed();
         if let Some(to) = to {
-            lock(&self.inner.boxes).insert(to.to_owned());
-            self.inner.news.notify_one();
+            self.has_post(to);
         }
         Ok(id)
+    }
+
+    /// There is a letter for somebody, to be carried.
+    pub(super) fn has_post(&self, to: &str) {
+        lock(&self.inner.boxes).insert(to.to_owned());
+        self.inner.news.notify_one();
     }
 
     /// Letters: all, those of one agent, or those of people.

@@ -1,5 +1,6 @@
 //! A git worktree for one worker: made, merged or kept, and never thrown away with something in it.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -9,8 +10,10 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_mins(2);
 /// Who commits where nobody is known to git.
 const OWN: [&str; 4] = ["-c", "user.name=pollux", "-c", "user.email=pollux@localhost"];
-/// Programs that git would run besides, and that a worker could have written: its worktree may hold the user's hooks.
-const ALONE: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+/// Programs that git would run besides, and that a worker could have written: its worktree may hold the user's hooks. Nor does
+/// anybody sit there who would be asked for the words that open a key: what a worker has done is not signed.
+const ALONE: [&str; 6] =
+    ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false"];
 /// What git writes into a worktree that it is not done with.
 const HALF_MADE: &str = "locked initializing";
 /// What a hook of git leaves to whoever it starts, and so to a daemon: git would work there, and not where it is told to.
@@ -198,7 +201,16 @@ async fn git_with(cwd: &Path, args: &[&str], env: &[(&str, &Path)]) -> anyhow::R
         command.env_remove(name);
     }
     command.envs(env.iter().copied());
-    let ran = tokio::time::timeout(LONGEST, command.output()).await??;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn()?;
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let mut output = std::pin::pin!(child.wait_with_output());
+    let Ok(ran) = tokio::time::timeout(LONGEST, &mut output).await else {
+        // With all that it has started: one that waits for somebody would wait on.
+        let _gone = group.map(|group| kill_process_group(group, Signal::KILL));
+        anyhow::bail!("`git {}` did not end in time", args.join(" "));
+    };
+    let ran = ran?;
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if !ran.status.success() {
         anyhow::bail!("`git {}` failed: {}", args.join(" "), said(&ran.stderr));
@@ -289,6 +301,18 @@ mod tests {
         drop(put_away(&tree, "w-1").await);
         assert!(!ran.exists(), "{became}; {again}");
         assert_eq!(fs::read_to_string(of.join("made.txt")).unwrap(), "made", "{became}");
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_to_sign_what_a_worker_has_done() {
+        let (directory, of, tree) = trees().await;
+        let (program, ran) = program(directory.path());
+        git(&of, &["config", "commit.gpgsign", "true"]).await.unwrap();
+        git(&of, &["config", "gpg.program", &program.display().to_string()]).await.unwrap();
+        fs::write(tree.path.join("made.txt"), "made").unwrap();
+        let became = settle(&tree, "w-1", true).await.unwrap();
+        assert_eq!(became, "its work was merged");
+        assert!(!ran.exists());
     }
 
     #[tokio::test]

@@ -55,6 +55,19 @@ fn without_somebody_to_ask_only_what_a_rule_allows_is_done() {
 }
 
 #[test]
+fn what_the_user_forbids_by_a_policy_stays_forbidden_beside_what_a_flag_forbids() {
+    let Some(place) = Place::newest() else { return };
+    let policies = place.home().join(".gemini/policies");
+    fs::create_dir_all(&policies).unwrap();
+    let rule = "[[rule]]\ntoolName = \"run_shell_command\"\ndecision = \"deny\"\npriority = 100\n";
+    fs::write(policies.join("own.toml"), rule).unwrap();
+    let flags = ["--dangerously-skip-permissions", "--disallowedTools", "WebFetch"];
+    let ran = claude(&place, "approval", &[&["-p", "touch a file"], &flags[..]].concat());
+    assert!(stdout(&ran).ends_with("Done, or not.\n"), "{}", stderr(&ran));
+    assert!(!place.work().join("approved.txt").exists(), "{}", stderr(&ran));
+}
+
+#[test]
 fn the_model_is_told_what_the_flags_say() {
     let Some(place) = Place::newest() else { return };
     let mut command =

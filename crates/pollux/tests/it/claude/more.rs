@@ -42,6 +42,55 @@ fn a_server_of_the_mcp_config_is_started_and_called() {
 }
 
 #[test]
+fn a_system_prompt_of_the_caller_is_there_as_long_as_the_session() {
+    let Some(place) = Place::newest() else { return };
+    let plan = json!({
+        "prompts": ["hello one", "hello two"],
+        "options": { "systemPrompt": "You are a parrot." },
+        // In another mode the CLI reads it again.
+        "between": { "1": [["setPermissionMode", "plan"]] },
+    });
+    let heard = drive(&place, "[default]\nreply = \"Yes.\"\n", &plan);
+    let answer = &heard.at("control")[0]["answer"];
+    assert!(answer["error"].is_null(), "{:#?}", heard.0);
+    let results: Vec<&Value> =
+        heard.messages().into_iter().filter(|it| it["type"] == "result").collect();
+    assert_eq!(results.len(), 2, "{:#?}", heard.0);
+    assert_eq!(results[1]["result"], "Yes.", "{:#?}", heard.0);
+    assert!(place.turns().iter().all(|turn| turn.to_string().contains("You are a parrot.")));
+}
+
+#[test]
+fn a_session_that_asks_nobody_does_nothing_unasked_and_asks_again_when_it_shall() {
+    let Some(place) = Place::newest() else { return };
+    let touch = |name: &str| {
+        format!(
+            "[[rule]]\nprompt = \"{name}\"\nreply = [{{ call = \"run_shell_command\", args = {{ command = \"touch {name}.txt\" }} }}]\n"
+        )
+    };
+    let script = ["first", "second", "third"].map(touch).concat()
+        + "[[rule]]\ntool = \"run_shell_command\"\nreply = \"Done, or not.\"\n";
+    let plan = json!({
+        "prompts": ["first", "second", "third"],
+        "decide": { "*": { "behavior": "allow" } },
+        "options": { "permissionMode": "bypassPermissions", "allowDangerouslySkipPermissions": true },
+        "between": {
+            "1": [["setPermissionMode", "dontAsk"]],
+            "2": [["setPermissionMode", "default"]],
+        },
+    });
+    let heard = drive(&place, &script, &plan);
+    let made = |name: &str| place.work().join(format!("{name}.txt")).exists();
+    assert!(made("first"), "{:#?}", heard.0);
+    assert!(!made("second"), "nobody allowed it: {:#?}", heard.0);
+    assert!(made("third"), "{:#?}", heard.0);
+    assert_eq!(heard.at("asked").len(), 1, "{:#?}", heard.0);
+    let inits = heard.messages().into_iter().filter(|it| it["subtype"] == "init");
+    let modes: Vec<&Value> = inits.map(|init| &init["permissionMode"]).collect();
+    assert_eq!(modes, ["bypassPermissions", "dontAsk", "default"]);
+}
+
+#[test]
 fn a_picture_reaches_the_model() {
     let Some(place) = Place::newest() else { return };
     // One pixel.

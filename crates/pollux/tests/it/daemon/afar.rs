@@ -1,5 +1,6 @@
 //! What a device may look at and reach: files, terminals, links, calls.
 
+use super::door::paired;
 use super::house::House;
 use super::told::Stagehand;
 use pollux_agent::gemini::transcript::Transcript;
@@ -11,17 +12,6 @@ async fn house() -> (Stagehand, House) {
     let hand = Stagehand::default();
     let house = House::open(hand.agents()).await;
     (hand, house)
-}
-
-/// Pairs a device as a program does, and gives its token.
-async fn paired(house: &House, scopes: &[&str]) -> String {
-    let body = json!({ "name": "phone", "scopes": scopes });
-    let (_, pair) = house.post("/api/v1/pairings", body).await;
-    let claim = json!({ "code": pair["code"], "name": "my phone" });
-    let claim = house.bare(Method::POST, "/api/v1/pair").json(&claim);
-    let claimed: Value = claim.send().await.unwrap().json().await.unwrap();
-    assert_eq!(claimed["device"], "my phone");
-    claimed["token"].as_str().unwrap().to_owned()
 }
 
 async fn told(request: RequestBuilder) -> (u16, Value) {

@@ -3,6 +3,7 @@
 use super::house::{House, Socket, client, settings};
 use super::told::Stagehand;
 use pollux::daemon::instance::Told;
+use pollux_agent::model::SessionStatus;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -19,8 +20,10 @@ pub(super) async fn paired(house: &House, scopes: &[&str]) -> String {
     let (status, pair) =
         house.post("/api/v1/pairings", json!({ "name": "phone", "scopes": scopes })).await;
     assert_eq!(status, 200, "{pair}");
-    let claim = house.bare(Method::POST, "/api/v1/pair").json(&json!({ "code": pair["code"] }));
+    let claim = json!({ "code": pair["code"], "name": "my phone" });
+    let claim = house.bare(Method::POST, "/api/v1/pair").json(&claim);
     let claimed: Value = claim.send().await.unwrap().json().await.unwrap();
+    assert_eq!(claimed["device"], "my phone");
     claimed["token"].as_str().unwrap().to_owned()
 }
 
@@ -220,6 +223,14 @@ async fn yolo_from_a_device_ends_and_from_the_machine_itself_it_does_not() {
     let other = began["id"].as_str().unwrap();
     super::house::wait_until("the mode is set", || is(other).is_some()).await;
     assert!(is(other).unwrap().is_some(), "also where a session is begun with it");
+    house.command(other, "stop", json!({ "type": "stop" })).await;
+    let status_of = || house.api.hub.feed(other).unwrap().1.summary().status;
+    super::house::wait_until("it has ended", || status_of() == SessionStatus::Exited).await;
+    let resume = json!({ "cwd": cwd, "resume": other, "mode": "yolo" });
+    let resume = house.bare(Method::POST, "/api/v1/sessions").bearer_auth(&token).json(&resume);
+    assert_eq!(status(resume).await, 201);
+    super::house::wait_until("the mode is set", || is(other).is_some()).await;
+    assert!(is(other).unwrap().is_some(), "and where it is gone on with");
     let own = house.begin(json!({ "cwd": cwd, "mode": "yolo" })).await;
     assert_eq!(is(&own).unwrap(), None);
     house.close().await;

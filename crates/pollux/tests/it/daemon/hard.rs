@@ -1,10 +1,12 @@
 //! Hard times: a disk that is full, a clock that goes back.
 
-use super::house::{House, LONGEST, settings, subscribe};
+use super::house::{House, LONGEST, gemini_in, settings, subscribe};
 use super::told::{Stagehand, grew};
 use jiff::{SignedDuration, Timestamp};
+use pollux::daemon::log::events;
 use pollux_agent::gemini::transcript::Transcript;
 use pollux_agent::model::EventKind;
+use pollux_agent::terminal::Socket as TmuxSocket;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -162,9 +164,81 @@ async fn a_clock_that_was_wrong_once_throws_nothing_away_and_is_not_believed_for
     assert_eq!(house.api.hub.log().write(later).await.unwrap(), 1);
     let directory = house.close().await;
     let house = House::with(directory, hand.agents(), &settings()).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(house.api.hub.now() < Timestamp::now() + SignedDuration::from_mins(5));
+    // A daemon ends no sooner than it has looked for what is old.
+    let directory = house.close().await;
+    let house = House::with(directory, hand.agents(), &settings()).await;
     let page = house.get(&format!("/api/v1/sessions/{id}/events")).await;
     assert!(!seqs(&page).is_empty(), "{page}");
-    assert!(house.api.hub.now() < Timestamp::now() + SignedDuration::from_mins(5));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_begun_for_a_prompt_that_is_none() {
+    let house = House::open(Stagehand::default().agents()).await;
+    let cwd = house.directory.path();
+    for prompt in [" ".to_owned(), "x".repeat((1 << 20) + 1)] {
+        let begin = json!({ "cwd": cwd, "prompt": prompt });
+        let (status, told) = house.post("/api/v1/sessions", begin).await;
+        assert_eq!((status, &told["code"]), (409, &json!("refused")), "{told}");
+        let launch = json!({ "cwd": cwd, "profile": "developer", "prompt": prompt });
+        assert_eq!(house.post("/api/v1/team/launch", launch).await.0, 409);
+        let job =
+            json!({ "cwd": cwd, "kind": "handoff", "profile": "developer", "message": prompt });
+        assert_eq!(house.post("/api/v1/jobs", job).await.0, 409);
+    }
+    assert!(house.api.hub.list().is_empty());
+    assert!(house.api.teams.jobs(9).await.unwrap().is_empty());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_taken_back_once_however_many_ask_at_once() {
+    let house = House::open(Stagehand::default().agents()).await;
+    let give = json!({ "cwd": house.directory.path(), "kind": "assign", "profile": "developer",
+        "message": "go" });
+    let (status, job) = house.post("/api/v1/jobs", give).await;
+    assert_eq!(status, 200, "{job}");
+    let path = format!("/api/v1/jobs/{}/cancel", job["id"].as_str().unwrap());
+    let cancels = (0..8).map(|_| house.post(&path, json!({})));
+    let told = futures::future::join_all(cancels).await;
+    let done = told.iter().filter(|(status, _)| *status == 200).count();
+    let late = |(status, told): &&(u16, Value)| *status == 409 && told["code"] == "job_ended";
+    assert_eq!((done, told.iter().filter(late).count()), (1, 7), "{told:?}");
+    house.close().await;
+}
+
+async fn has_ended(house: &House, id: &str) -> bool {
+    let no = house.api.hub.feed(id).unwrap().0;
+    let read = move |connection: &Connection| events(connection, no, 0, 999, 1 << 20);
+    let all = house.api.hub.log().read(read).await.unwrap();
+    all.iter().any(|event| event.kind == "session_ended")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_is_not_said_to_be_gone_while_tmux_does_not_say_so() {
+    let hand = Stagehand::default();
+    let house = House::open(hand.agents()).await;
+    let id = house.begin(json!({ "cwd": house.directory.path(), "driver": "terminal" })).await;
+    super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
+    let directory = house.close().await;
+    // A tmux that takes every question and answers none.
+    let socket = directory.path().join("tmux.sock");
+    let silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let agents = gemini_in(directory.path(), TmuxSocket::Path(socket.clone()));
+    let house = House::with(directory, agents, &settings()).await;
+    // Who is answered comes when tmux was asked.
+    assert_eq!(house.get(&format!("/api/v1/sessions/{id}")).await["status"], "exited");
+    house.api.hub.snapshot(&id).await.unwrap();
+    let resume = json!({ "cwd": house.directory.path(), "resume": id });
+    let (status, told) = house.post("/api/v1/sessions", resume).await;
+    assert_eq!((status, &told["code"]), (409, &json!("tmux_silent")), "{told}");
+    assert!(!has_ended(&house, &id).await);
+    drop(silent);
+    std::fs::remove_file(socket).unwrap();
+    pollux_e2e::wait_for("its end is known", LONGEST, async || {
+        if has_ended(&house, &id).await { Ok(()) } else { Err("it is not") }
+    })
+    .await;
     house.close().await;
 }

@@ -192,6 +192,19 @@ pub(crate) fn gemini_with(stage: &Stage, hooks: Option<&Path>) -> Agents {
     })
 }
 
+/// A CLI that is not there, with its terminals on this server.
+pub(crate) fn gemini_in(home: &Path, tmux: TmuxSocket) -> Agents {
+    Agents::gemini(Gemini {
+        cli: None,
+        search: Search::default(),
+        home: home.to_path_buf(),
+        aside: home.join("aside"),
+        env: Vec::new(),
+        tmux: Tmux::new(Servers::new(tmux, home)),
+        badges: Arc::default(),
+    })
+}
+
 /// A WebSocket, as a client has it.
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 

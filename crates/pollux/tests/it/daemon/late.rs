@@ -58,3 +58,25 @@ async fn many_sessions_that_are_found_after_somebody_looks_are_told_as_lists() {
     let frames = whoever_looks_early_is_told_of(60).await;
     assert!(frames < 60, "{frames} frames");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_grew_while_no_daemon_ran_is_shown_as_it_is_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let chats = directory.path().join(".gemini/tmp/shop/chats");
+    fs::create_dir_all(&chats).unwrap();
+    write(&chats, 0);
+    let agents = || Stagehand::default().agents();
+    let path = "/api/v1/sessions/00000000-aaaa-4bbb-8ccc-000000000000";
+    let house = House::with(directory, agents(), &settings()).await;
+    let before = house.get(path).await;
+    let directory = house.close().await;
+    let file = chats.join("session-2026-01-05T10-00-00000000.jsonl");
+    let (at, content) = ("2026-02-05T10:00:00.000Z", json!([{ "text": "one more" }]));
+    let more = json!({ "id": "more", "timestamp": at, "type": "user", "content": content });
+    fs::write(&file, fs::read_to_string(&file).unwrap() + &more.to_string() + "\n").unwrap();
+    let house = House::with(directory, agents(), &settings()).await;
+    let now = house.get(path).await;
+    assert_eq!(now["messages"].as_u64().unwrap(), before["messages"].as_u64().unwrap() + 1);
+    assert!(now["updated_at"].as_str() > before["updated_at"].as_str(), "{now}");
+    house.close().await;
+}

@@ -1,12 +1,12 @@
 //! The real Gemini CLI under the daemon.
 
 use super::house::{House, Socket, gemini_on, is_idle, settings, subscribe, turn};
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Cli, PINNED, Stage};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 async fn stage(script: &str) -> Stage {
-    Stage::with(&Cli::install("0.61.0").unwrap(), script).await.unwrap()
+    Stage::with(&Cli::install(PINNED[2]).unwrap(), script).await.unwrap()
 }
 
 fn prompt_of(script: &str) -> String {

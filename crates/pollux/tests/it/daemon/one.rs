@@ -12,6 +12,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_mins(1);
 const OWN: &str = "6c4f3a52-6f3b-4a8e-9b53-0d6f3d0f1f0a";
+const OTHER: &str = "0b9a6a3e-3c55-4f6f-8f6e-6e3a1f8d2c11";
 
 async fn listed(house: &House) -> Vec<Value> {
     house.get("/api/v1/sessions").await["sessions"].as_array().unwrap().clone()
@@ -44,10 +45,15 @@ async fn what_turns_out_to_be_the_agents_own_is_gone_from_the_list_and_those_who
     // Whoever knows it by the agent's own id still finds it, and so does the next hook.
     assert_eq!(house.api.hub.find(OWN).unwrap(), id);
     hook(&house, "BeforeAgent", OWN, &json!({ "prompt": "tidy up" }));
-    // The next daemon knows of no other either.
+    // Hooks are heard one after the other: when the next was, that one was too.
+    hook(&house, "SessionStart", OTHER, &json!({ "source": "startup" }));
+    wait_until("what the next hook told", || house.api.hub.feed(OTHER).is_ok()).await;
+    // The next daemon knows of no further one either.
     let directory = house.close().await;
     let house = House::with(directory, hand.agents(), &settings()).await;
-    assert_eq!(listed(&house).await.len(), 1);
+    let mut known: Vec<Value> = listed(&house).await.iter().map(|it| it["id"].clone()).collect();
+    known.sort_by_key(|known| *known == json!(OTHER));
+    assert_eq!(known, [json!(id), json!(OTHER)]);
     house.close().await;
 }
 

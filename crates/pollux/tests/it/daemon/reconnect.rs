@@ -27,7 +27,7 @@ impl Seen {
                 self.snapshots += 1;
                 let place = (frame["seq"].as_u64().unwrap(), frame["epoch"].as_u64().unwrap());
                 if let Some((seq, epoch)) = self.place {
-                    assert!(place >= (seq.min(place.0), epoch), "a snapshot goes back");
+                    assert!(place.0 >= seq && place.1 >= epoch, "a snapshot goes back");
                 }
                 self.place = Some(place);
             }

@@ -2,7 +2,7 @@
 
 use super::house::client;
 use pollux_agent::gemini::transcript::Transcript;
-use pollux_e2e::{Cli, Stage, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, wait_for};
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -158,7 +158,7 @@ struct Siege {
 
 impl Siege {
     async fn lay(driver: &'static str) -> (Self, Served) {
-        let stage = Stage::with(&Cli::install("0.61.0").unwrap(), "greeting").await.unwrap();
+        let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "greeting").await.unwrap();
         let ground = Ground::new(stage);
         let daemon = ground.start().await;
         let cwd = ground.stage.workspace();
@@ -235,7 +235,9 @@ impl Siege {
             let text = format!("words number {number}");
             let asked = prompts.iter().filter(|prompt| prompt.trim() == text).count();
             assert!(asked <= 1, "`{text}` was run {asked} times");
-            // An agent that outlives the daemon loses nothing either, unless somebody was told so.
+            let known = log.contains(&format!("\"{text}\""));
+            assert!(known, "`{text}` was accepted, and is lost");
+            // An agent that outlives the daemon runs all of it, unless somebody was told so.
             let lost = self.driver == "terminal" && asked == 0;
             assert!(!lost || log.contains("it is not known whether"), "`{text}` was not run");
         }

@@ -6,7 +6,7 @@ use pollux_agent::gemini::hooks::deliver::frame;
 use pollux_agent::gemini::terminal::{Live, Start};
 use pollux_agent::model::SessionStatus;
 use pollux_agent::terminal::Socket as TmuxSocket;
-use pollux_e2e::{Cli, Stage, kill_server, repository, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, kill_server, repository, wait_for};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -20,7 +20,7 @@ struct Desk(Stage);
 
 impl Desk {
     async fn new() -> Self {
-        Self(Stage::with(&Cli::install("0.61.0").unwrap(), "terminal").await.unwrap())
+        Self(Stage::with(&Cli::install(PINNED[2]).unwrap(), "terminal").await.unwrap())
     }
 
     fn tmux(&self) -> PathBuf {
@@ -168,12 +168,15 @@ async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_wi
     ] {
         let fitted = command["type"] == "fit";
         assert_eq!(house.command(&id, name, command).await.0, 200);
-        let is = |frame: &Value| {
-            let now = (&frame["columns"], &frame["rows"], &frame["fitted"]);
-            now == (&json!(size.0), &json!(size.1), &json!(fitted))
-        };
-        socket.until(is).await;
+        socket.until(|frame| is_sized(frame, size, fitted)).await;
     }
+    // Whoever goes without a word gives it back too.
+    let mut phone = house.socket().await;
+    let fit = json!({ "type": "fit", "columns": 50, "rows": 30 });
+    phone.say(json!({ "type": "command", "id": "f4", "session_id": id, "command": fit })).await;
+    socket.until(|frame| is_sized(frame, (50, 30), true)).await;
+    drop(phone);
+    socket.until(|frame| is_sized(frame, (120, 40), false)).await;
     let (status, wrong) =
         house.command(&id, "f3", json!({ "type": "fit", "columns": 2, "rows": 2 })).await;
     assert_eq!((status, &wrong["code"]), (409, &json!("wrong_size")));
@@ -181,6 +184,11 @@ async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_wi
     house.command(&id, "s1", json!({ "type": "stop" })).await;
     socket.until(|frame| frame["session"]["status"] == "exited").await;
     house.close().await;
+}
+
+fn is_sized(frame: &Value, (columns, rows): (u16, u16), fitted: bool) -> bool {
+    let now = (&frame["columns"], &frame["rows"], &frame["fitted"]);
+    now == (&json!(columns), &json!(rows), &json!(fitted))
 }
 
 async fn beside(desk: &Desk) -> Live {

@@ -113,6 +113,23 @@ fn begin(place: &Place) -> [String; 2] {
 }
 
 #[test]
+fn a_session_that_somebody_else_goes_on_with_is_not_loaded() {
+    let Some(place) = Place::newest() else { return };
+    let [_, said] = begin(&place);
+    age(&place.home()).unwrap();
+    let is_it = |path: &PathBuf| path.to_string_lossy().contains(said.get(..8).unwrap());
+    let file = fs::read_dir(chats(&place)).unwrap().flatten().map(|it| it.path()).find(is_it);
+    // As `pollux run --resume` does.
+    let kept = fs::File::open(file.unwrap()).unwrap();
+    kept.lock().unwrap();
+    let steps = json!([["load", { "sessionId": said, "cwd": place.work(), "mcpServers": [] }]]);
+    let heard = edit(&place, SCRIPT, &json!({ "steps": steps }), &[]);
+    let errors = heard.at("error");
+    assert_eq!(errors.len(), 1, "{:#?}", heard.0);
+    assert_eq!(errors[0]["data"]["code"], "still_there", "{errors:#?}");
+}
+
+#[test]
 fn sessions_are_listed_loaded_resumed_forked_and_closed_and_none_is_lost() {
     let Some(place) = Place::newest() else { return };
     let [edited, said] = begin(&place);

@@ -1,4 +1,4 @@
-//! Hooks that the real CLI calls, in every version: they fire, they arrive, in order, and nothing is in the CLI's way.
+//! Hooks that the real CLI calls: they fire, they arrive, in order, and nothing is in the CLI's way.
 
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::extension::Extension;

@@ -1,5 +1,5 @@
-// An agent over ACP that takes no mode, keeps no session file, dies where it is told to, and asks for a command that looks
-// like options.
+// An agent over ACP that takes no mode and does not even answer to one of them, keeps no session file, dies where it is told
+// to, and asks for a command that looks like options.
 
 import { createInterface } from "node:readline";
 import { randomUUID } from "node:crypto";
@@ -66,6 +66,7 @@ function prompt(id, { sessionId, prompt }) {
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (method === "session/prompt") prompt(id, params);
+  else if (method === "session/set_mode" && params.modeId === "yolo") continue;
   else if (method === "session/set_mode") tell({ id, error: { code: -32000, message: "I keep my mode" } });
   else if (method === undefined) asked?.();
   else if (id !== undefined) tell({ id, result: METHODS[method]?.() ?? {} });

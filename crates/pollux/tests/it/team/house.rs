@@ -2,20 +2,21 @@
 
 use crate::daemon::house::{House, gemini_on, settings};
 use pollux::daemon::instance::Serve;
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Cli, PINNED, Stage};
 use pollux_rehearsal::Home;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Nothing here takes longer, unless it hangs.
 pub(crate) const LONGEST: Duration = Duration::from_mins(2);
 /// The version that most of the tests run on.
-pub(crate) const NEWEST: &str = "0.61.0";
+pub(crate) const NEWEST: &str = PINNED[2];
 
 pub(crate) struct Team {
     pub(crate) house: House,
     pub(crate) stage: Stage,
-    before: Vec<(String, Vec<u8>)>,
+    before: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Team {
@@ -192,24 +193,34 @@ pub(super) fn settled(stage: &Stage) {
         .unwrap();
 }
 
-/// The files of the CLI that are the user's: all but what it writes by itself while it runs.
-fn users_files(stage: &Stage) -> Vec<(String, Vec<u8>)> {
+/// The files that are the user's, by their paths: all but what the CLI writes by itself while it runs, and what a worker makes.
+fn users_files(stage: &Stage) -> Vec<(PathBuf, Vec<u8>)> {
     let gemini = stage.home().path().join(".gemini");
-    let names =
-        ["settings.json", "GEMINI.md", "trustedFolders.json", "policies", "extensions", "skills"];
     let mut all = Vec::new();
-    for name in names {
-        let path = gemini.join(name);
-        all.push((
-            name.to_owned(),
-            std::fs::read(&path).unwrap_or_else(|_| vec![u8::from(path.exists())]),
-        ));
+    for name in
+        ["settings.json", "GEMINI.md", "trustedFolders.json", "policies", "extensions", "skills"]
+    {
+        files_of(&gemini, Path::new(name), &mut all);
     }
     for entry in std::fs::read_dir(stage.workspace()).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || name.starts_with("GEMINI") {
-            all.push((name, std::fs::read(entry.path()).unwrap_or_default()));
+        // What git keeps is git's: a worktree is written down there.
+        if (name.starts_with('.') && name != ".git") || name.starts_with("GEMINI") {
+            files_of(stage.workspace(), Path::new(&name), &mut all);
         }
     }
+    all.sort();
     all
+}
+
+/// A file, or all files in a directory; nothing where there is neither. A directory that the CLI made and left empty is none.
+fn files_of(root: &Path, name: &Path, all: &mut Vec<(PathBuf, Vec<u8>)>) {
+    let path = root.join(name);
+    if path.is_dir() {
+        for entry in std::fs::read_dir(&path).unwrap() {
+            files_of(root, &name.join(entry.unwrap().file_name()), all);
+        }
+    } else if path.exists() {
+        all.push((name.to_owned(), std::fs::read(&path).unwrap()));
+    }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong: a worker that asks, dies, never ends; a daemon that is started again in the middle.
+//! A worker that does not simply come to its end: it asks, never ends, or somebody stops it.
 
 use super::house::{NEWEST, Team};
 use serde_json::json;
@@ -13,6 +13,22 @@ const SCRIPT: &str = "
     [[rule]]
     prompt = 'never end'
     reply = ['Let me think. ', { stall = true }]
+    [[rule]]
+    prompt = 'ask me'
+    [[rule.reply]]
+    call = 'ask_user'
+    [[rule.reply.args.questions]]
+    question = 'Which database should we use?'
+    header = 'Database'
+    type = 'choice'
+    multiSelect = false
+    options = [
+      { label = 'SQLite', description = 'A local file' },
+      { label = 'Postgres', description = 'A server' },
+    ]
+    [[rule]]
+    tool = 'ask_user'
+    reply = 'Noted.'
 ";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,6 +46,28 @@ async fn a_worker_that_asks_is_told_of_at_once_and_its_job_goes_on_when_it_was_a
     let job = team.wait_for("it is done", &path, |job| job["state"] == "done").await;
     assert_eq!(job["result"]["text"], "It is made.");
     assert!(team.stage.workspace().join("made.txt").exists());
+    team.close().await;
+}
+
+/// Its tools are limited, and what they allow must not answer for the person.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_of_a_supervisor_in_a_terminal_is_a_persons_to_answer() {
+    let team = Team::on(NEWEST, SCRIPT).await;
+    let job = team.handoff("supervisor", "ask me", json!({ "driver": "terminal" })).await;
+    assert_eq!(job["state"], "waiting", "{job}");
+    assert!(job["question"]["about"].as_str().unwrap().contains("Which database"), "{job}");
+    let choice = job["question"]["options"].as_array().unwrap().iter();
+    let choice =
+        { choice }.find(|it| it[1].as_str().unwrap().contains("Postgres")).unwrap()[0].clone();
+    let answer =
+        json!({ "type": "answer", "question_id": job["question"]["id"], "choice": choice });
+    assert_eq!(team.house.command(job["worker"].as_str().unwrap(), "a1", answer).await.0, 200);
+    let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
+    let job = team.wait_for("it is done", &path, |job| job["state"] == "done").await;
+    assert_eq!(job["result"]["text"], "Noted.");
+    let heard = team.stage.rehearsal().journal().results();
+    let asked = heard.iter().find(|(tool, _)| tool == "ask_user").unwrap();
+    assert!(format!("{asked:?}").contains("Postgres"), "{asked:?}");
     team.close().await;
 }
 

@@ -14,6 +14,7 @@ use crate::model::{
     Event, EventKind, Level, Message, Role, Scope, Source, StopReason, Text, Usage,
 };
 use crate::process::Child;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 use tokio::io::BufReader;
@@ -311,10 +312,7 @@ fn ended_well(status: Option<ExitStatus>, read: &Read) -> bool {
 }
 
 fn signal(status: Option<ExitStatus>) -> Option<i32> {
-    #[cfg(unix)]
-    return status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
-    #[cfg(not(unix))]
-    return None;
+    status.and_then(|status| status.signal())
 }
 
 /// A CLI that cannot stream: one object at the end.

@@ -354,6 +354,55 @@ fn a_prompt_that_somebody_types_is_not_taken_for_one_that_waits() {
     assert!(fusion.sent.is_empty());
 }
 
+/// What a hook tells of the beginning and of the end of a turn.
+fn hooked(prompt: &str) -> Vec<Event<'static>> {
+    let begins = format!(r#"{{"hook_event_name":"BeforeAgent","prompt":"{prompt}"}}"#);
+    let mut translator = Translator::default();
+    let mut events = translator.payload(&begins);
+    events.extend(translator.payload(r#"{"hook_event_name":"AfterAgent"}"#));
+    events
+}
+
+#[test]
+fn a_turn_of_which_only_hooks_tell_begins_and_ends() {
+    let mut fusion = Fusion::new("s");
+    let mut out = Vec::new();
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    out.clear();
+    let [begins, ends] = hooked("typed by hand").try_into().unwrap();
+    fusion.hook(begins, &mut out);
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    assert_eq!(kinds(&out), ["turn_started typed by hand"], "nothing says that it is over");
+    fusion.hook(ends, &mut out);
+    assert!(fusion.is_answered());
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    assert_eq!(kinds(&out)[1..], ["turn_ended end_turn"]);
+}
+
+#[test]
+fn hooks_that_come_when_their_turn_is_over_begin_no_other() {
+    let idle = Reading { query: Some("go on with it".to_owned()), ..reading(SessionStatus::Idle) };
+    for sent in [true, false] {
+        let mut fusion = Fusion::new("s");
+        let mut out = Vec::new();
+        fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+        if sent {
+            fusion.sent("go on with it");
+        }
+        fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+        fusion.screen(&idle, SETTLED, &mut out);
+        out.clear();
+        for event in hooked("go on with it") {
+            fusion.hook(event, &mut out);
+        }
+        fusion.screen(&idle, SETTLED, &mut out);
+        assert_eq!(kinds(&out), [""; 0]);
+        // Said once more, it is another turn.
+        fusion.hook(hooked("go on with it").remove(0), &mut out);
+        assert_eq!(kinds(&out), ["turn_started go on with it"]);
+    }
+}
+
 #[test]
 fn a_hook_that_is_earlier_than_the_title_begins_the_turn_once() {
     let mut fusion = Fusion::new("new-1");

@@ -32,7 +32,7 @@ impl Task {
             Err(error) if ends => {
                 // The rules record nothing of what only ends something: the command is all that is to be written.
                 self.cannot_write(&error);
-                self.full.commands.push(accepted);
+                self.full.accept(accepted);
             }
             Err(error) => {
                 self.cannot_write(&error);
@@ -58,7 +58,7 @@ impl Task {
         let Verdict { reply, effects } = self.session.command(&request, self.clock.now());
         if let Reply::Done(_) = reply {
             self.full.stopped |= request.command == Command::Interrupt;
-            self.full.commands.push((request.id, request.command, reply.clone()));
+            self.full.accept((request.id, request.command, reply.clone()));
             for order in sorted(effects).1 {
                 self.order(order);
             }

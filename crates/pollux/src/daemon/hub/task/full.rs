@@ -31,6 +31,13 @@ impl Full {
         self.tries > 0
     }
 
+    /// A command was accepted. Who asks again while nothing can be written is no second one.
+    pub(super) fn accept(&mut self, accepted: Accepted) {
+        if self.commands.iter().all(|(id, ..)| *id != accepted.0) {
+            self.commands.push(accepted);
+        }
+    }
+
     /// It could be written.
     pub(super) fn is_over(&mut self) {
         self.tries = 0;
@@ -134,4 +141,20 @@ struct Offered {
 
 fn read(open: &OpenQuestion) -> Option<Asked> {
     serde_json::from_str(open.question.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, Full};
+    use pollux_agent::session::{Done, Reply};
+
+    #[test]
+    fn a_command_that_is_given_again_and_again_waits_once_to_be_written() {
+        let mut full = Full::default();
+        for id in ["pause-1", "pause-1", "pause-2", "pause-1"] {
+            full.accept((id.to_owned(), Command::Interrupt, Reply::Done(Done::Sent)));
+        }
+        let waiting: Vec<&str> = full.commands.iter().map(|(id, ..)| id.as_str()).collect();
+        assert_eq!(waiting, ["pause-1", "pause-2"]);
+    }
 }
