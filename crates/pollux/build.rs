@@ -142,7 +142,8 @@ fn build(place: &Place) -> Result<(), String> {
     let made_of = mark(place).map_err(|error| format!("its sources could not be read: {error}"))?;
     let last = place.out.with_extension("mark");
     // This script runs for other reasons too, such as another commit.
-    if fs::read_to_string(&last).is_ok_and(|last| last == made_of) {
+    let is_built = place.out.join("index.html").is_file();
+    if is_built && fs::read_to_string(&last).is_ok_and(|last| last == made_of) {
         return Ok(());
     }
     let _absent = fs::remove_file(&last);

@@ -1648,7 +1648,7 @@ key: string, };
  */
 export type Question = { 
 /**
- * Its id, which an answer names. Made by the driver, never the same twice in one session.
+ * Its id, which an answer names. Made by the driver, never the same twice while one process of the agent lives.
  */
 id: string, 
 /**

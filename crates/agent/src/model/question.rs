@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Question<'a> {
-    /// Its id, which an answer names. Made by the driver, never the same twice in one session.
+    /// Its id, which an answer names. Made by the driver, never the same twice while one process of the agent lives.
     pub id: Text<'a>,
     /// What it is about.
     pub kind: QuestionKind,

@@ -3,6 +3,7 @@
 use super::agent::Wanted;
 use super::{Hub, Slot, unknown};
 use crate::api::{Driver, Summary};
+use crate::daemon::log::Bell;
 use crate::trouble::Trouble;
 use pollux_agent::gemini::terminal::Found;
 use pollux_agent::model::SessionStatus;
@@ -14,6 +15,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// After so long it is asked again.
 const AGAIN: Duration = Duration::from_secs(2);
+/// So long whoever asks first waits until the agents that live were looked at: else he would hear that they start.
+const SEEN: Duration = Duration::from_secs(1);
 /// What is said of a tmux that is there and does not answer.
 const TMUX_SILENT: &str = "tmux_silent";
 
@@ -33,14 +36,30 @@ impl Hub {
                 return false;
             }
         };
+        let mut taken_up = Vec::new();
         for found in found.into_iter().filter(|found| !found.dead) {
             let pane = found.pane.clone();
-            if let Err(error) = self.take_up(found).await {
-                tracing::warn!(pane, "an agent could not be taken up: {error:#}");
+            match self.take_up(found).await {
+                Ok(summary) => taken_up.push(summary.id.clone()),
+                Err(error) => tracing::warn!(pane, "an agent could not be taken up: {error:#}"),
             }
         }
         self.inner.sure.send_replace(true);
+        // One that only starts is not waited for longer.
+        let _starts = tokio::time::timeout(SEEN, self.are_seen(&taken_up)).await;
         true
+    }
+
+    /// Waits until each of these agents was looked at.
+    async fn are_seen(&self, sessions: &[String]) {
+        let bell = Arc::new(Bell::default());
+        self.watch(&bell);
+        let starts = |id: &String| {
+            self.feed(id).is_ok_and(|(_, feed)| feed.summary().status == SessionStatus::Starting)
+        };
+        while sessions.iter().any(starts) {
+            bell.heard().await;
+        }
     }
 
     /// Asks a tmux that did not answer until it does. What would have been done at the start is done then.
