@@ -99,7 +99,15 @@ pub fn bring_back(at: &Path) -> io::Result<()> {
 
 /// Copies a file, or all files of a directory; what is there already stays as it is, and one with nothing in it is not made.
 fn bring(from: &Path, to: &Path) -> io::Result<()> {
-    let Ok(kind) = fs::symlink_metadata(from) else { return Ok(()) };
+    match brought(from, to) {
+        // A process that ends takes away what it has just made.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn brought(from: &Path, to: &Path) -> io::Result<()> {
+    let kind = fs::symlink_metadata(from)?;
     if kind.is_dir() {
         let mut entries = fs::read_dir(from)?;
         return entries.try_for_each(|entry| {
