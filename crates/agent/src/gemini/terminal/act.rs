@@ -44,6 +44,20 @@ impl Work {
         files: &[PathBuf],
         busy: Busy,
     ) -> Result<(), Failure> {
+        self.enter(words, files, busy).await?;
+        if !matches!(words, Words::Prompt(_)) {
+            self.is_idle_again().await;
+        }
+        Ok(())
+    }
+
+    /// The same for words that nobody takes for a prompt: what comes of them is not told as the end of one.
+    pub(super) async fn enter(
+        &mut self,
+        words: &Words,
+        files: &[PathBuf],
+        busy: Busy,
+    ) -> Result<(), Failure> {
         if words.is_empty() && files.is_empty() {
             return Err(refusal("no_prompt", "there is nothing to send", "say something"));
         }
@@ -76,9 +90,6 @@ impl Work {
         }
         if cleared {
             self.clear().await;
-        }
-        if !matches!(words, Words::Prompt(_)) {
-            self.is_idle_again().await;
         }
         Ok(())
     }

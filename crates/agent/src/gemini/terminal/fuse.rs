@@ -1,10 +1,11 @@
 //! All sources of one live session made one log: the screen, the session file, the hooks. Each fact is told once. Pure.
 
+mod said;
 mod turn;
 
 use super::super::screen::{Dialog, Evidence, Reading, Watch, shows_the_same};
 use super::noted::Noted;
-use super::words::{bare, taken};
+use super::words::bare;
 use crate::model::{
     Answer, Block, Effect, Event, EventKind, Failure, Level, Message, Phase, Rewrite, Role,
     SessionChange, SessionStatus, Source, StopReason, Text,
@@ -47,9 +48,6 @@ pub struct Picture {
     pub resized: bool,
 }
 
-/// How many things that were said are remembered: more would find nothing more.
-const SAID: usize = 64;
-
 impl Fusion {
     /// The log of a session with this key, of which nothing was seen yet.
     pub fn new(key: impl Into<String>) -> Self {
@@ -91,60 +89,6 @@ impl Fusion {
     /// The id of the question that stands on the screen, answered or not.
     pub fn stands(&self) -> Option<&str> {
         self.screen.open().map(|(id, _)| id)
-    }
-
-    /// What was said here, by whomever.
-    pub fn said(&self) -> &[String] {
-        &self.said
-    }
-
-    /// Whether the agent was told this since we are here, by whomever.
-    pub fn has_heard(&self, mut is: impl FnMut(&str) -> bool) -> bool {
-        self.heard.iter().any(|heard| is(heard))
-    }
-
-    fn hears(&mut self, words: String) {
-        self.heard.push_back(words);
-        if self.heard.len() > SAID {
-            self.heard.pop_front();
-        }
-    }
-
-    /// A prompt was sent.
-    pub fn sent(&mut self, prompt: &str) {
-        self.early = None;
-        self.sent.push_back(prompt.to_owned());
-        self.remember(prompt);
-    }
-
-    /// A prompt was not taken: it begins no turn, and the next turn is another one's.
-    pub fn not_taken(&mut self, prompt: &str) {
-        if self.sent.back().is_some_and(|sent| sent == prompt) {
-            self.sent.pop_back();
-        }
-    }
-
-    /// What was sent was dropped again.
-    pub fn dropped(&mut self) {
-        self.sent.clear();
-    }
-
-    /// The agent was told this: what of it was sent from here begins no other turn. What was queued is told in one. True where some
-    /// of it was.
-    fn arrived(&mut self, told: &str) -> bool {
-        let lines = |text: &str| format!("\n{}\n", taken(text).trim().replace("\r\n", "\n"));
-        let told = lines(told);
-        let before = self.sent.len();
-        self.sent.retain(|sent| !told.contains(&lines(sent)));
-        self.sent.len() < before
-    }
-
-    fn remember(&mut self, words: &str) {
-        if !words.trim().is_empty() && self.said.last().is_none_or(|last| last != words) {
-            self.said.push(words.to_owned());
-            let most = self.said.len().saturating_sub(SAID);
-            self.said.drain(..most);
-        }
     }
 
     /// The turn was stopped.
@@ -223,7 +167,8 @@ impl Fusion {
         if picture.settled {
             self.screen.stands();
             if reading.status == Some(SessionStatus::Idle) {
-                self.early = None;
+                // What was sent from here will begin its turn, however long the screen takes to show it.
+                self.early.take_if(|early| !early.ours);
                 if self.is_answered() {
                     self.end(reading, out);
                 }

@@ -65,7 +65,7 @@ impl Work {
             return Err(refusal("no_such_model", "a model has a name without blanks", "name one"));
         }
         let before = self.reading.model.clone();
-        self.send(&Words::Command(format!("/model set {model}")), &[], Busy::Refuse).await?;
+        self.enter(&Words::Command(format!("/model set {model}")), &[], Busy::Refuse).await?;
         let is_set = |work: &Self| match (&before, &work.reading.model) {
             (_, Some(shown)) if shown.contains(model) => true,
             (Some(before), Some(shown)) => shown != before,

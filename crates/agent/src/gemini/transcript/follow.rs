@@ -1,6 +1,6 @@
 //! A session file while it is written: new and changed messages, as events.
 //!
-//! [`Follow`] looks at one file whenever it is told to. [`Watch`] tells it when the file system says so, and every two
+//! [`Follow`] looks at one file whenever it is told to. [`Watch`] tells it when the file system says so, and every few
 //! seconds in case the file system does not.
 
 use super::Diagnostic;

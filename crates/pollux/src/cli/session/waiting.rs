@@ -48,8 +48,6 @@ enum What {
 }
 
 const ANY: &[Until] = &[Until::Idle, Until::Question, Until::Exit];
-/// After so long an agent that was told something and is idle will not begin with it.
-const BEGINS: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(args: Wait, config: &Config) -> anyhow::Result<ExitCode> {
     let client = Client::connect(config).await?;
@@ -185,7 +183,7 @@ async fn at_rest(
     after: u64,
     own: Own<'_>,
 ) -> anyhow::Result<(Until, Since)> {
-    let (late, begins) = (Instant::now() + EXPLAINED, Instant::now() + BEGINS);
+    let late = Instant::now() + EXPLAINED;
     let mut heard_out = None;
     loop {
         let Waited::Came(until) = wait(client, session, ANY).await? else {
@@ -200,8 +198,6 @@ async fn at_rest(
             Some(StopReason::EndTurn) if since.said.is_empty() => {
                 ("message_recorded", *heard_out.get_or_insert_with(|| Instant::now() + LATE))
             }
-            // It may say once more that it is idle before it begins with what it was told.
-            None if until == Until::Idle && since.is_to_begin() => ("turn_started", begins),
             _ => return Ok((until, since)),
         };
         if timeout_at(late, comes(client, session, (at.seq, at.epoch), kind)).await.is_err() {
@@ -289,12 +285,6 @@ async fn since(
 }
 
 impl Since {
-    /// Whether a prompt was sent of which nothing is seen yet. The agent's own commands begin no turn.
-    fn is_to_begin(&self) -> bool {
-        let is_prompt = |text: &String| !text.starts_with(['/', '!']);
-        self.place == Place::Before && self.own.as_ref().is_some_and(is_prompt)
-    }
-
     fn event(&mut self, json: &str) {
         let Ok(told) = serde_json::from_str::<Told<'_>>(json) else { return };
         if self.place == Place::After {

@@ -126,6 +126,28 @@ fn a_turn_begins_before_what_is_said_in_it_also_where_the_file_is_faster_than_th
 }
 
 #[test]
+fn a_turn_begins_before_what_is_said_in_it_also_where_the_screen_stands_still_for_a_while_first() {
+    let mut fusion = Fusion::new("s");
+    let mut out = Vec::new();
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    fusion.sent("go");
+    fusion.file(record("user", "go"), &mut out);
+    out.clear();
+    fusion.screen(&reading(SessionStatus::Idle), SETTLED, &mut out);
+    fusion.screen(&reading(SessionStatus::Working), DRAWN, &mut out);
+    fusion.file(record("gemini", "gone"), &mut out);
+    fusion.screen(&reading(SessionStatus::Idle), DRAWN, &mut out);
+    let expected = [
+        "session_changed working",
+        "turn_started go",
+        "message_recorded",
+        "turn_ended end_turn",
+        "session_changed idle",
+    ];
+    assert_eq!(kinds(&out), expected);
+}
+
+#[test]
 fn a_turn_that_was_over_before_anybody_looked_is_told_by_the_session_file() {
     let mut fusion = Fusion::new("s");
     let mut out = Vec::new();
