@@ -11,6 +11,7 @@ mod run;
 mod screen;
 mod server;
 mod socket;
+mod turn;
 mod watch;
 mod wire;
 

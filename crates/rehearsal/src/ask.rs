@@ -62,6 +62,9 @@ pub struct Ask {
     pub asks: Asks,
     /// The text of the newest turn of the user, without what the CLI put around it.
     pub prompt: String,
+    /// The parts of that text. Versions around 0.53 put what is said after a turn that was stopped behind what was said before it,
+    /// in one message: which of them are new, one request alone does not say.
+    pub(crate) words: Vec<String>,
     /// What the tools gave back since the model last spoke.
     pub results: Vec<ToolResult>,
     /// How many times the model has called tools since the prompt.
@@ -83,16 +86,24 @@ impl Ask {
         let spoke = contents.iter().rposition(|content| content["role"] == "model");
         let newest = contents.get(spoke.map_or(0, |at| at + 1)..).unwrap_or_default();
         let tools = declared(body);
+        let words = at.and_then(|at| contents.get(at)).map(prompt_words).unwrap_or_default();
         Self {
             model: model.to_owned(),
             asks: asks(body, &tools, streamed),
-            prompt: at.and_then(|at| contents.get(at)).map(prompt_text).unwrap_or_default(),
+            prompt: words.join("\n"),
+            words,
             results: newest.iter().flat_map(parts).filter_map(result).collect(),
             step: since.iter().filter(|content| calls_tools(content)).count() as u64,
             cwd: cwd(body, contents),
             tools,
             schema: schema(body).cloned(),
         }
+    }
+
+    /// The same request where the first parts of the prompt are of an earlier one.
+    pub(crate) fn without(&self, earlier: usize) -> Self {
+        let words: Vec<String> = self.words.iter().skip(earlier).cloned().collect();
+        Self { prompt: words.join("\n"), words, ..self.clone() }
     }
 
     /// The results of all tools as one text.
@@ -113,13 +124,18 @@ fn is_words(part: &Value) -> bool {
 fn is_prompt(content: &Value) -> bool {
     content["role"] != "model"
         && parts(content).any(is_words)
-        && !parts(content).any(|part| part.get("functionResponse").is_some())
+        && parts(content).all(|part| part.get("functionResponse").is_none() || is_cancelled(part))
 }
 
-fn prompt_text(content: &Value) -> String {
-    let words =
-        parts(content).filter(|part| is_words(part)).filter_map(|part| part["text"].as_str());
-    words.collect::<Vec<_>>().join("\n")
+/// Whether a tool was turned down: that ends the turn, and words beside it are the next prompt.
+fn is_cancelled(part: &Value) -> bool {
+    let error = part["functionResponse"]["response"]["error"].as_str();
+    error.is_some_and(|error| error.starts_with("[Operation Cancelled]"))
+}
+
+fn prompt_words(content: &Value) -> Vec<String> {
+    let words = parts(content).filter(|part| is_words(part));
+    words.filter_map(|part| part["text"].as_str()).map(str::to_owned).collect()
 }
 
 fn calls_tools(content: &Value) -> bool {

@@ -6,7 +6,7 @@ use crate::script::{Answer, Item, Pattern, Rule, Script, Stream, Usage};
 use crate::tools;
 use regex::Regex;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -36,6 +36,27 @@ struct Place {
     /// How often each rule has held, its `time` apart.
     times: HashMap<usize, u64>,
     words: BTreeMap<String, String>,
+    /// The last prompts, as they came, and how many of their parts are of an earlier one.
+    prompts: VecDeque<(Vec<String>, usize)>,
+}
+
+/// How many prompts are remembered: a conversation and those of the agents that it has at work.
+const PROMPTS: usize = 16;
+
+impl Place {
+    /// How many parts of a prompt are of an earlier one, which was stopped before the model said anything.
+    fn earlier(&mut self, words: &[String]) -> usize {
+        if let Some((_, earlier)) = self.prompts.iter().find(|(known, _)| known == words) {
+            return *earlier;
+        }
+        let begins = self.prompts.iter().filter(|(known, _)| words.starts_with(known));
+        let earlier = begins.map(|(known, _)| known.len()).max().unwrap_or_default();
+        self.prompts.push_back((words.to_vec(), earlier));
+        if self.prompts.len() > PROMPTS {
+            self.prompts.pop_front();
+        }
+        earlier
+    }
 }
 
 /// An answer with its words filled in, and the name of the rule that gave it.
@@ -60,6 +81,9 @@ impl Cue {
     /// The answer to a request.
     pub(crate) fn pick(&mut self, ask: &Ask) -> Picked {
         let place = self.places.entry(ask.cwd.clone()).or_default();
+        let earlier = if ask.asks == Asks::Turn { place.earlier(&ask.words) } else { 0 };
+        let newest = (earlier > 0).then(|| ask.without(earlier));
+        let ask = newest.as_ref().unwrap_or(ask);
         // Every rule that fits counts, also behind the one that answers: `time` is a number of requests.
         let mut chosen = None;
         for (at, rule) in self.script.rules.iter().enumerate() {
@@ -212,4 +236,51 @@ pub(crate) fn fill_text(text: &str, words: &BTreeMap<String, String>) -> String 
         words.get(&found[1]).cloned().unwrap_or_else(|| found[0].to_owned())
     });
     filled.into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ask, Cue, Picked};
+    use crate::script::{Answer, Item};
+    use serde_json::{Value, json};
+
+    fn said(picked: &Picked) -> String {
+        let Answer::Stream(stream) = &picked.answer else { return String::new() };
+        let texts = stream.items.iter().map(|item| match item {
+            Item::Text { texts, .. } => texts.concat(),
+            _ => String::new(),
+        });
+        texts.collect()
+    }
+
+    fn hears(cue: &mut Cue, contents: &Value) -> String {
+        let tools = json!([{ "functionDeclarations": [{ "name": "run_shell_command" }] }]);
+        let ask = Ask::read("m", &json!({ "contents": contents, "tools": tools }), true);
+        said(&cue.pick(&ask))
+    }
+
+    #[test]
+    fn what_is_said_behind_words_of_a_turn_that_was_stopped_is_the_prompt() {
+        let script = "[[rule]]\nreply = \"heard {{prompt}}\"\n";
+        let mut cue = Cue::new(script.parse().unwrap());
+        let context = json!({ "text": "<session_context>\nhere" });
+        let user = |parts: &[&str]| {
+            let words = parts.iter().map(|text| json!({ "text": text }));
+            let parts: Vec<Value> = [context.clone()].into_iter().chain(words).collect();
+            json!({ "role": "user", "parts": parts })
+        };
+        assert_eq!(hears(&mut cue, &json!([user(&["slow"])])), "heard slow");
+        let joined = user(&["slow", "then this"]);
+        assert_eq!(hears(&mut cue, &json!([joined])), "heard then this");
+        // The same turn goes on.
+        assert_eq!(hears(&mut cue, &json!([joined])), "heard then this");
+        // A prompt of two parts, such as one that names a file, is one.
+        assert_eq!(hears(&mut cue, &json!([user(&["look", "at it"])])), "heard look\nat it");
+        let denied = json!({ "error": "[Operation Cancelled] Reason: User denied execution." });
+        let answered =
+            json!({ "functionResponse": { "name": "run_shell_command", "response": denied } });
+        let call = json!({ "role": "model", "parts": [{ "functionCall": { "name": "run_shell_command" } }] });
+        let told = json!({ "role": "user", "parts": [answered, { "text": "no, that" }] });
+        assert_eq!(hears(&mut cue, &json!([user(&["go"]), call, told])), "heard no, that");
+    }
 }

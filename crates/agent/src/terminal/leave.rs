@@ -4,6 +4,7 @@
 //! now, finds none, and dies (tmux#5243): on the user's own server with all that they have in it.
 
 use super::server::{SESSION, Server};
+use super::turn::Turn;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 
@@ -32,7 +33,8 @@ impl Server {
         let stays = self.stays().await;
         let gone = goes.await;
         if let Some(window) = stays.and_then(Arc::into_inner) {
-            // It may have gone with its server.
+            // With it the session may end. It may have gone with its server.
+            let _turn = Turn::wait(self.socket()).await;
             drop(self.command(&["kill-window", "-t", &window]).await);
         }
         gone

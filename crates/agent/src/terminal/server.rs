@@ -5,6 +5,7 @@
 
 use super::leave::Stays;
 use super::socket::{self, Socket};
+use super::turn::Turn;
 use super::watch::{Gone, Posts, is_unexplained};
 use super::wire::{Line, SUBSCRIBED, command};
 use crate::model::{Failure, Phase};
@@ -100,9 +101,10 @@ impl Server {
         Ok(())
     }
 
-    /// Makes our session where it is not there, and connects to it. In two steps: where two come at once and one of them makes the
-    /// session that it is itself to be told of, tmux before 3.7 dies (tmux#4980), and with it all agents.
+    /// Makes our session where it is not there, and connects to it: in two steps, so that nobody is told of a session that only
+    /// begins.
     async fn enter(socket: &Socket) -> Result<Self, Failure> {
+        let _turn = Turn::wait(socket).await;
         let own = format!("={SESSION}");
         let mut tries = 0;
         loop {
@@ -118,6 +120,7 @@ impl Server {
     /// Connects to the session of a server that is there in which a pane is.
     pub async fn join(socket: &Socket, pane: &str) -> Result<Self, Failure> {
         socket::check().await?;
+        let _turn = Turn::wait(socket).await;
         let session = session_of(socket, pane).await?;
         let target = session.as_deref().unwrap_or(pane);
         Self::client(socket, &["attach-session", "-t", target]).await

@@ -5,7 +5,7 @@ use super::server::PATIENCE;
 use crate::model::{Failure, Phase};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 use tokio::process::Command;
@@ -78,6 +78,28 @@ impl Socket {
             Self::Named(name) => own("-L", name.clone()),
             Self::Path(path) => own("-S", path.display().to_string()),
             Self::Users => vec!["-u".into()],
+        }
+    }
+
+    /// The directory that this server's socket is in, as tmux chooses it.
+    pub(super) fn directory(&self) -> Option<PathBuf> {
+        let usual = || {
+            let base = std::env::var_os("TMUX_TMPDIR").filter(|base| !base.is_empty());
+            let base = base.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+            base.join(format!("tmux-{}", rustix::process::getuid().as_raw()))
+        };
+        match self {
+            Self::Path(path) => path.parent().map(PathBuf::from),
+            Self::Named(_) => Some(usual()),
+            // Somebody who is in a tmux is in the one that is meant.
+            Self::Users => {
+                let tmux = std::env::var("TMUX").unwrap_or_default();
+                let own = tmux.split(',').next().filter(|path| !path.is_empty());
+                own.map_or_else(
+                    || Some(usual()),
+                    |path| Path::new(path).parent().map(PathBuf::from),
+                )
+            }
         }
     }
 

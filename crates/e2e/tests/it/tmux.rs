@@ -78,6 +78,21 @@ async fn those_who_come_at_once_to_a_server_that_only_begins_do_not_end_it() {
 }
 
 #[tokio::test]
+async fn those_who_come_and_go_all_the_time_do_not_end_it() {
+    // As commands do that look at an agent again and again.
+    let host = Host::new().await;
+    let pane = host.run("exec cat").await;
+    let looks = (0..4).map(async |_| {
+        for _ in 0..25 {
+            let server = Server::open(host.server.socket()).await.unwrap();
+            assert_eq!(server.ask(&["display-message", "-p", "there"]).await.unwrap(), "there");
+        }
+    });
+    futures::future::join_all(looks).await;
+    pane.kill().await.unwrap();
+}
+
+#[tokio::test]
 async fn those_who_go_at_once_do_not_take_what_others_have_along() {
     let host = Host::new().await;
     let other = ["new-session", "-d", "-s", "other", "exec cat"];

@@ -72,6 +72,7 @@ async fn an_agent_that_was_adopted_on_another_tmux_server_is_found_by_all_comman
     // A daemon that comes later takes it up, and the same commands go through it.
     done(&["serve", "--detach", "--port", "0"]).await;
     assert!(done(&["ls"]).await.contains(id.get(..8).unwrap()));
+    done(&["model", &id, "gemini-2.5-flash"]).await;
     assert_eq!(done(&["send", &id, "talk", "--wait"]).await, TALK);
     assert!(done(&["screen", &id]).await.contains("and another one."));
     done(&["stop", &id]).await;
