@@ -147,7 +147,7 @@ fn of_tool(name: &str) -> &'static [(&'static str, &'static [&'static str])] {
         "activate_skill" => &[("ask_user", &["plan", "default", "autoEdit"]), ("allow", &["yolo"])],
         "enter_plan_mode" => &[("ask_user", &["default", "autoEdit"])],
         "exit_plan_mode" => &[("ask_user", &["plan"])],
-        _ if [READS, LISTS, QUIET].concat().contains(&name) => &[("allow", &[])],
+        _ if [READS, LISTS, QUIET].iter().any(|tools| tools.contains(&name)) => &[("allow", &[])],
         _ if WRITES.contains(&name) => {
             &[("ask_user", &["default"]), ("allow", &["autoEdit", "yolo"])]
         }
