@@ -116,9 +116,12 @@ fn parts(content: &Value) -> impl Iterator<Item = &Value> {
     content["parts"].as_array().into_iter().flatten()
 }
 
-/// Text that the CLI adds on its own stands in a part of its own that opens with its tag.
+/// How text opens that the CLI adds on its own, in a part of its own: where it works, and that an answer is still missing.
+const ADDED: [&str; 2] = ["<session_context>", "[System: "];
+
 fn is_words(part: &Value) -> bool {
-    part["text"].as_str().is_some_and(|text| !text.trim_start().starts_with("<session_context>"))
+    let is_added = |text: &str| ADDED.iter().any(|opens| text.trim_start().starts_with(opens));
+    part["text"].as_str().is_some_and(|text| !is_added(text))
 }
 
 fn is_prompt(content: &Value) -> bool {

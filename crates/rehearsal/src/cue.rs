@@ -274,6 +274,10 @@ mod tests {
         assert_eq!(hears(&mut cue, &json!([joined])), "heard then this");
         // The same turn goes on.
         assert_eq!(hears(&mut cue, &json!([joined])), "heard then this");
+        // The CLI asks once more for what the model has not said.
+        let asked = user(&["think", "\n[System: You previously generated thoughts"]);
+        assert_eq!(hears(&mut cue, &json!([user(&["think"])])), "heard think");
+        assert_eq!(hears(&mut cue, &json!([asked])), "heard think");
         // A prompt of two parts, such as one that names a file, is one.
         assert_eq!(hears(&mut cue, &json!([user(&["look", "at it"])])), "heard look\nat it");
         let denied = json!({ "error": "[Operation Cancelled] Reason: User denied execution." });
