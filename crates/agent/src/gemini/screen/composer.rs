@@ -185,6 +185,13 @@ struct Top {
 
 /// Where the input box begins: an edge right above, a line with the mode above that, a rule above that.
 fn top(rows: &[String], at: usize, framed: bool) -> Top {
+    let edge = at.checked_sub(1).filter(|edge| rows.get(*edge).is_some_and(|row| is_rule(row)));
+    if let Some(edge) = edge {
+        // Where it finds few colours, 0.31 draws the edge as a line too.
+        let upper = top(rows, edge, false);
+        let row = if upper.ruled { upper.row } else { edge };
+        return Top { row, ruled: true, halved: false };
+    }
     let mut top = Top { row: at, ruled: false, halved: false };
     let mut status = 0;
     for row in (at.saturating_sub(6)..at).rev() {

@@ -176,8 +176,10 @@ fn in_line(lines: &[&String]) -> Option<String> {
         _ => cells(lines.iter().find(|row| is_sandbox(row))?),
     };
     let sandbox = cells.iter().position(|(_, cell)| is_sandbox(cell))?;
+    let (_, cell) = cells.into_iter().nth(sandbox + 1)?;
+    let model = cell.strip_prefix("/model ").unwrap_or(&cell).trim();
     // A heading whose values are not drawn yet names no model.
-    cells.into_iter().nth(sandbox + 1).map(|(_, cell)| cell).filter(|cell| !cell.starts_with('/'))
+    (!model.starts_with('/')).then(|| model.to_owned())
 }
 
 /// The cells of a line for which there was no room: what did not fit into a cell stands below it.
