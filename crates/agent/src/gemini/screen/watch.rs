@@ -183,9 +183,16 @@ fn asked(reading: &Reading) -> Option<&Dialog> {
 fn is_same(one: &Dialog, other: &Dialog) -> bool {
     // A list that is longer than its place is scrolled: then the question tells.
     let options = one.kind == QuestionKind::Choice || one.options.len() == other.options.len();
-    let told = (one.kind, &one.tool, &one.text, one.place)
-        == (other.kind, &other.tool, &other.text, other.place);
-    told && options && has_same_ticks(one, other) && is_same_text(&one.subject, &other.subject)
+    let told = (one.kind, &one.tool, &one.text) == (other.kind, &other.tool, &other.text);
+    told && is_same_place(one.place, other.place)
+        && options
+        && has_same_ticks(one, other)
+        && is_same_text(&one.subject, &other.subject)
+}
+
+/// The last one of several that wait is no longer counted once the others are done.
+fn is_same_place(one: Option<(u32, u32)>, other: Option<(u32, u32)>) -> bool {
+    one == other || (other.is_none() && one.is_some_and(|(which, many)| which == many))
 }
 
 /// Whether the same things are chosen, as far as both are in sight: what was ticked is answered, and asked anew. What is
@@ -284,6 +291,18 @@ mod tests {
         let mut watch = Watch::default();
         watch.see(&asking("1 one", false));
         assert!(watch.see(&asking("2 two", true)).is_empty(), "it is being laid out");
+    }
+
+    #[test]
+    fn of_several_that_wait_the_last_is_the_same_when_it_is_no_longer_counted() {
+        let at = |place| {
+            let mut reading = asking("echo again", "echo again", false);
+            reading.dialog.as_mut().unwrap().place = place;
+            reading
+        };
+        assert!(is_one_question(&at(Some((2, 2))), &at(None)));
+        assert!(!is_one_question(&at(Some((1, 2))), &at(None)));
+        assert!(!is_one_question(&at(Some((1, 2))), &at(Some((2, 2)))));
     }
 
     #[test]
