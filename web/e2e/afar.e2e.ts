@@ -133,8 +133,8 @@ describe("a device that is called", () => {
     const deliver = await carrier(here);
     await deliver(QUESTION);
     await until("it is shown", async () => (await notifications(here.page)).length === 1);
-    await deliver({ ...QUESTION, kind: "answered", body: "Its question is answered" });
-    const told = { title: "Fix the rounding", body: "Its question is answered", actions: [] };
+    await deliver({ ...QUESTION, kind: "answered", body: "Question answered" });
+    const told = { title: "Fix the rounding", body: "Question answered", actions: [] };
     await until("it gave way", async () => (await notifications(here.page))[0]?.actions.length === 0);
     expect(await notifications(here.page)).toEqual([told]);
     await until("it is gone", async () => (await notifications(here.page)).length === 0, 20_000);
@@ -175,11 +175,11 @@ describe("a device that is called", () => {
     await until("the daemon knows whom to call", () => told() === 1);
     await page.goto(`${address}/#pair=AB12-CD34`);
     await page.getByRole("button", { name: "Pair this device" }).click();
-    await page.getByText("You are in").waitFor();
+    await page.getByText("Paired").waitFor();
     await until("it is told again", () => told() === 2);
     const watched = () => player.heard.filter(({ type }) => type === "watch").length;
     const before = watched();
-    await page.getByRole("button", { name: "Go to the sessions" }).click();
+    await page.getByRole("button", { name: "Go to sessions" }).click();
     await until("it connects anew", () => watched() > before);
   });
 
@@ -212,19 +212,19 @@ test("an address that the browser does not trust says that nobody is called ther
   player.refuses = true;
   await page.goto(`${there}/#pair=AB12-CD34`);
   await page.getByText("No notifications here.").waitFor();
-  await page.getByText("This page came without TLS").waitFor();
+  await page.getByText("This page was loaded without TLS").waitFor();
   await shot(page, "phone-light-pair-untrusted");
   player.refuses = false;
   await page.getByRole("button", { name: "Pair this device" }).click();
-  await page.getByText("You are in").waitFor();
+  await page.getByText("Paired").waitFor();
   await page.getByText("No notifications here.").waitFor();
-  await page.getByRole("button", { name: "Go to the sessions" }).click();
+  await page.getByRole("button", { name: "Go to sessions" }).click();
   await page.goto(`${there}/#/settings`);
-  await page.getByText("Off. This page came without TLS").waitFor();
+  await page.getByText("Off. This page was loaded without TLS").waitFor();
   expect(await page.getByRole("button", { name: "Turn on" }).count()).toBe(0);
   // Where it is trusted, nothing of it is said.
   await page.goto(`${address}/#/pair`);
-  await page.getByText("Let this device in.").waitFor();
+  await page.getByText("Pair this device with Pollux.").waitFor();
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   expect(await page.getByText("No notifications here.").count()).toBe(0);
 });
@@ -234,14 +234,14 @@ describe("a shared session", () => {
     const { page, player, address } = await away();
     await page.goto(`${address}/#/s/s2`);
     await page.getByRole("button", { name: "More" }).click();
-    await page.getByRole("button", { name: "Share a link to read it" }).click();
-    await page.getByText("An hour").click();
-    await page.getByRole("button", { name: "Make a link" }).click();
+    await page.getByRole("button", { name: "Share read-only link" }).click();
+    await page.getByText("1 hour").click();
+    await page.getByRole("button", { name: "Create link" }).click();
     await page.getByText("https://desk.example/#/shared/tok-en_1").waitFor();
     await shot(page, "phone-light-share");
     expect(player.posted.at(-1)).toEqual({ path: "/api/v1/sessions/s2/share", body: { hours: 1 } });
-    await page.getByRole("button", { name: "Take all links back" }).click();
-    await page.getByText("All links to this session are taken back").waitFor();
+    await page.getByRole("button", { name: "Revoke all links" }).click();
+    await page.getByText("All links to this session are revoked").waitFor();
     const over = () => page.locator(".toasts").evaluate((toasts) => toasts.matches(":popover-open"));
     await until("it stands over the sheet", over);
   });
@@ -268,7 +268,7 @@ describe("a shared session", () => {
     const { page, address } = await begin(scene);
     await page.goto(`${address.replace("localhost", ELSEWHERE)}/#/shared/tok-en_1`);
     await page.getByRole("button", { name: /^Copy/ }).first().click();
-    await page.getByText("This browser does not let the page copy").waitFor();
+    await page.getByText("This browser does not allow copying from this page").waitFor();
   });
 
   test("whoever leaves it for the app, and is let in there, has the app", async () => {

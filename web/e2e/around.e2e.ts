@@ -60,7 +60,7 @@ describe("what is being written", () => {
     await page
       .getByLabel("Add a picture")
       .setInputFiles({ name: "photo.png", mimeType: "image/png", buffer: PIXEL });
-    await page.getByRole("img", { name: "To be sent" }).waitFor();
+    await page.getByRole("img", { name: "Attachment" }).waitFor();
     await page.getByRole("textbox", { name: "Prompt" }).fill("What is this?");
     await shot(page, "phone-light-picture");
     await page.getByRole("button", { name: "Send" }).click();
@@ -74,7 +74,7 @@ describe("what is being written", () => {
       text: "What is this?",
       images: ["0123456789abcdef.png"],
     });
-    await page.getByRole("img", { name: "To be sent" }).waitFor({ state: "detached" });
+    await page.getByRole("img", { name: "Attachment" }).waitFor({ state: "detached" });
   });
 });
 
@@ -83,7 +83,7 @@ test("a picture that the browser cannot read is said to be one, and holds up no 
   await page.goto(`${address}/#/s/s1`);
   const odd = { name: "photo.heic", mimeType: "image/heic", buffer: Buffer.from("no picture") };
   await page.getByLabel("Add a picture").setInputFiles(odd);
-  await page.getByText("This picture cannot be read here").waitFor();
+  await page.getByText("This browser cannot read this picture").waitFor();
   await page.getByRole("textbox", { name: "Prompt" }).fill("Without it, then");
   await page.getByRole("button", { name: "Send" }).click();
   await until("it was sent", () => commands(player).length === 1);
@@ -134,18 +134,18 @@ describe("pairing", () => {
     const { page, player, address } = await begin(scene);
     player.refuses = true;
     await page.goto(`${address}/#pair=AB12-CD34`);
-    const name = page.getByLabel("Name of this device");
+    const name = page.getByLabel("Device name");
     expect(await name.inputValue()).not.toBe("");
     await name.fill("Ada's phone");
     player.refuses = false;
     await page.getByRole("button", { name: "Pair this device" }).click();
-    await page.getByText("You are in").waitFor();
+    await page.getByText("Paired").waitFor();
     expect(player.posted).toEqual([
       { path: "/api/v1/pair", body: { code: "AB12-CD34", name: "Ada's phone" } },
     ]);
     expect(await page.locator(".scopes li:not(.not)").count()).toBe(3);
     await shot(page, "phone-light-let-in");
-    await page.getByRole("button", { name: "Go to the sessions" }).click();
+    await page.getByRole("button", { name: "Go to sessions" }).click();
     await page.getByText("Needs you").first().waitFor();
   });
 });
@@ -230,7 +230,7 @@ describe.each([
     await page.keyboard.press("F6");
     await page.keyboard.press("Tab");
     expect(await page.locator(".xterm-helper-textarea:focus").count()).toBe(0);
-    await page.getByRole("tab", { name: "Talk" }).click();
+    await page.getByRole("tab", { name: "Chat" }).click();
     await until("it is watched no more", () =>
       player.heard.some((frame) => (frame as { on?: boolean }).on === false),
     );
@@ -255,7 +255,7 @@ test("of very many sessions a hundred are drawn, and more when they are asked fo
   }
   // Whoever comes back from a search begins with a hundred.
   await page.getByRole("searchbox").fill("nothing like it");
-  await page.getByText("In what was said").waitFor();
+  await page.getByRole("heading", { name: "Messages" }).waitFor();
   await page.getByRole("searchbox").fill("");
   await page.getByRole("button", { name: "Show 100 more" }).click();
   await page.getByRole("button", { name: "Show 50 more" }).click();
@@ -350,8 +350,8 @@ test("a screen that cannot be shown says why, and the talk goes on", async () =>
   await page.goto(`${address}/#/s/s1`);
   await page.getByRole("tab", { name: "Terminal" }).click();
   await page.getByRole("alert").getByText("the terminal is gone").waitFor();
-  expect(await page.getByText("Waiting for the screen").count()).toBe(0);
-  await page.getByRole("tab", { name: "Talk" }).click();
+  expect(await page.getByText("Waiting for the terminal").count()).toBe(0);
+  await page.getByRole("tab", { name: "Chat" }).click();
   await page.getByText("Two things to know").waitFor();
   expect(await page.getByRole("alert").count()).toBe(0);
 });
@@ -404,14 +404,14 @@ test("talk and terminal are chosen by arrow keys", async () => {
     player.add(summary("s1", { title: "At the desk", driver: "terminal" }), conversation());
   const { page, address } = await begin(terminal, DESK);
   await page.goto(`${address}/#/s/s1`);
-  await page.getByRole("tab", { name: "Talk" }).focus();
+  await page.getByRole("tab", { name: "Chat" }).focus();
   await page.keyboard.press("ArrowRight");
   const at = page.getByRole("tab", { name: "Terminal", selected: true });
   await at.waitFor();
   expect(await at.evaluate((tab) => tab === document.activeElement)).toBe(true);
-  expect(await page.getByRole("tab", { name: "Talk" }).getAttribute("tabindex")).toBe("-1");
+  expect(await page.getByRole("tab", { name: "Chat" }).getAttribute("tabindex")).toBe("-1");
   await page.keyboard.press("ArrowRight");
-  await page.getByRole("tab", { name: "Talk", selected: true }).waitFor();
+  await page.getByRole("tab", { name: "Chat", selected: true }).waitFor();
 });
 
 test("a wide terminal on a phone: letters that can be read, the cursor in view, the whole width when it is asked for", async () => {
@@ -469,33 +469,33 @@ test("a wide terminal on a phone: letters that can be read, the cursor in view, 
   player.show({ ...picture([38, 3], false), lines: [{ row: 20, runs: [{ text: "news" }] }] });
   await page.locator(".xterm-rows").getByText("news").waitFor();
   expect((await place()).scrollLeft).toBeGreaterThanOrEqual(scrollLeft);
-  await page.getByRole("button", { name: "Show the whole width" }).click();
+  await page.getByRole("button", { name: "Fit width" }).click();
   await until("all of it is there", async () => !(await place()).wide);
   await shot(page, "phone-light-screen-whole");
   // What was chosen stays chosen.
-  await page.getByRole("tab", { name: "Talk" }).click();
+  await page.getByRole("tab", { name: "Chat" }).click();
   await page.getByRole("tab", { name: "Terminal" }).click();
-  await page.getByRole("button", { name: "Show larger letters" }).click();
+  await page.getByRole("button", { name: "Show larger text" }).click();
   await until("letters can be read again", async () => (await letters()) === 10);
   const commands = () =>
     player.heard.flatMap((frame) => (frame.type === "command" ? [frame.command as { type: string }] : []));
   expect(commands()).toEqual([]);
-  await page.getByRole("button", { name: "Make the window fit this screen" }).click();
+  await page.getByRole("button", { name: "Resize window to fit this screen" }).click();
   await until("it was asked for", () => commands().some(({ type }) => type === "fit"));
   const { columns } = commands()[0] as { type: string; columns: number };
   expect(columns).toBeGreaterThan(40);
   expect(columns).toBeLessThan(70);
   player.show({ ...picture([2, 4]), columns, fitted: true });
-  await page.getByRole("button", { name: "Give the window its size back" }).waitFor();
+  await page.getByRole("button", { name: "Restore window size" }).waitFor();
   await until("its letters can be read with ease", async () => (await letters()) > 10);
   await until("it fits", async () => !(await place()).wide);
   await shot(page, "phone-light-screen-fitted");
   // Whoever leaves gives it back.
-  await page.getByRole("tab", { name: "Talk" }).click();
+  await page.getByRole("tab", { name: "Chat" }).click();
   await until("it was given back", () => commands().at(-1)?.type === "give_back");
   // So does whoever closes the page.
   await page.getByRole("tab", { name: "Terminal" }).click();
-  await page.getByRole("button", { name: "Make the window fit this screen" }).click();
+  await page.getByRole("button", { name: "Resize window to fit this screen" }).click();
   await until("it was asked for again", () => commands().at(-1)?.type === "fit");
   await page.goto("about:blank");
   await until("it was given back again", () => commands().at(-1)?.type === "give_back");

@@ -37,7 +37,7 @@ describe("away", () => {
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
     await page.getByRole("textbox", { name: "Prompt" }).fill("written in a tunnel");
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("Goes out when we are back").waitFor();
+    await page.getByText("Will be sent when reconnected").waitFor();
     await context.setOffline(false);
     await until("it went out", () => commands(player).length === 1);
     expect(commands(player)[0]?.command).toEqual({ type: "prompt", text: "written in a tunnel" });
@@ -51,7 +51,7 @@ describe("away", () => {
     await page.getByRole("textbox", { name: "Prompt" }).fill("said into a dead line");
     await page.getByRole("button", { name: "Send" }).click();
     const waiting = page.getByRole("region", { name: "Outbox" });
-    await waiting.getByText("On its way").waitFor();
+    await waiting.getByText("Sending").waitFor();
     await waiting.getByText("said into a dead line").waitFor();
     await shot(page, "phone-light-on-its-way");
     player.mute = false;
@@ -77,7 +77,7 @@ describe("away", () => {
     });
     player.emit("s1", { type: "turn_started", source: "acp", prompt: "somebody at the desk" });
     await page.goto(`${address}/#/s/s1`);
-    await page.getByText("Not confirmed. Look whether it arrived.").waitFor();
+    await page.getByText("Not confirmed. Check whether it arrived.").waitFor();
     expect(commands(player)).toEqual([]);
     await page.getByRole("button", { name: "Discard" }).click();
     await page.getByRole("region", { name: "Outbox" }).waitFor({ state: "detached" });
@@ -164,7 +164,7 @@ describe("away", () => {
       message: recorded,
     });
     await context.setOffline(false);
-    await page.getByText("Things happened since").waitFor();
+    await page.getByText("The session has changed since").waitFor();
     expect(commands(player)).toEqual([]);
     await page.getByRole("button", { name: "Send now" }).click();
     await until("it went out", () => commands(player).length === 1);
@@ -282,7 +282,7 @@ describe("away", () => {
     await page.evaluate(() => localStorage.setItem("pollux.new./home/ada/shop", "{}"));
     player.refuses = true;
     player.cut();
-    await page.getByText("Let this device in.").waitFor();
+    await page.getByText("Pair this device with Pollux.").waitFor();
     await until("the phone forgot it", async () => !(await keeps(page, "General greetings")));
     const folders = await page.evaluate(() =>
       Object.keys(localStorage).filter((key) => key.startsWith("pollux.new.")),

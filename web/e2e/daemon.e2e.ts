@@ -43,11 +43,11 @@ async function say(text: string): Promise<void> {
 describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
   test("pair: a link lets the phone in, and its code is gone from the address", async () => {
     await page.goto(await house.link());
-    await page.getByLabel("Name of this device").fill("Ada's pocket");
+    await page.getByLabel("Device name").fill("Ada's pocket");
     await page.getByRole("button", { name: "Pair this device" }).click();
-    await page.getByText("Answer questions, change the mode").waitFor();
+    await page.getByText("Answer questions and change the mode").waitFor();
     await shot(page, "real-let-in");
-    await page.getByRole("button", { name: "Go to the sessions" }).click();
+    await page.getByRole("button", { name: "Go to sessions" }).click();
     await page.getByText("No sessions yet").waitFor();
     expect(page.url()).not.toContain("pair=");
   });
@@ -94,7 +94,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await say("touch it once more");
     await page.getByRole("dialog", { name: "Run this command?" }).waitFor();
     await page.getByRole("button", { name: "Deny and say why" }).click();
-    await page.getByLabel("Why not").fill("it is there already");
+    await page.getByLabel("Reason for denying").fill("it is there already");
     await page.getByRole("button", { name: "Deny and send" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await ready().waitFor();
@@ -131,7 +131,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     another.setDefaultTimeout(90_000);
     await desk.page.goto(await house.link());
     await desk.page.getByRole("button", { name: "Pair this device" }).click();
-    await desk.page.getByRole("button", { name: "Go to the sessions" }).click();
+    await desk.page.getByRole("button", { name: "Go to sessions" }).click();
     await desk.page.locator(".row").first().click();
     await say("touch for two");
     for (const one of [page, desk.page])
@@ -151,7 +151,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByRole("region", { name: "Queue" }).getByText("queued question").waitFor();
     await page.getByRole("button", { name: "Stop the turn" }).click();
     await ready().waitFor();
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await talk().getByText("This one waited in the queue.").waitFor();
     await ready().waitFor();
   });
@@ -184,7 +184,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     const shown = page.locator(".tool-output .output");
     await shown.getByText("line 1499 of the long file").waitFor();
     expect(await shown.innerText()).not.toContain("line 17 of");
-    await page.getByRole("button", { name: /Show all of it/ }).click();
+    await page.getByRole("button", { name: /Show all/ }).click();
     await until("all of it is there", async () => (await shown.innerText()).includes("line 17 of"));
     expect(await shown.innerText()).toContain("line 1499 of the long file");
     await page.getByRole("button", { name: "Close" }).click();
@@ -204,8 +204,8 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
 
   test("a link shows this session to somebody without a key, and no more when it is taken back", async () => {
     await page.getByRole("button", { name: "More" }).click();
-    await page.getByRole("button", { name: "Share a link to read it" }).click();
-    await page.getByRole("button", { name: "Make a link" }).click();
+    await page.getByRole("button", { name: "Share read-only link" }).click();
+    await page.getByRole("button", { name: "Create link" }).click();
     const link = await page.locator(".share-url code").innerText();
     await page.getByRole("button", { name: "Close" }).click();
     const stranger = await browser.newContext(PHONE);
@@ -215,9 +215,9 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await other.getByText("so that it can be watched.").first().waitFor();
     await shot(other, "real-shared");
     await page.getByRole("button", { name: "More" }).click();
-    await page.getByRole("button", { name: "Share a link to read it" }).click();
-    await page.getByRole("button", { name: "Take all links back" }).click();
-    await page.getByText("All links to this session are taken back").waitFor();
+    await page.getByRole("button", { name: "Share read-only link" }).click();
+    await page.getByRole("button", { name: "Revoke all links" }).click();
+    await page.getByText("All links to this session are revoked").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await other.reload();
     await other.getByRole("alert").waitFor();
@@ -229,7 +229,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await context.setOffline(true);
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
     await say("hello from the tunnel");
-    await page.getByText("Goes out when we are back").waitFor();
+    await page.getByText("Will be sent when reconnected").waitFor();
     await context.setOffline(false);
     await talk().getByText("hello from the tunnel").waitFor();
     await talk().getByText("so that it can be watched.").last().waitFor();
@@ -320,8 +320,8 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     const rows = page.locator(".xterm-rows");
     const desk = await house.windows();
     expect(desk).toHaveLength(1);
-    await page.getByRole("button", { name: "Make the window fit this screen" }).click();
-    await page.getByRole("button", { name: "Give the window its size back" }).waitFor();
+    await page.getByRole("button", { name: "Resize window to fit this screen" }).click();
+    await page.getByRole("button", { name: "Restore window size" }).waitFor();
     const columns = async () => Number.parseInt((await house.windows())[0] ?? "", 10);
     await until("the window fits", async () => (await columns()) < 70, 20_000);
     // What was said stands there anew, in lines that are as long as the phone is wide.
@@ -339,7 +339,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await press("Control C");
     await until("it is gone again", async () => (await typed()) === before, 20_000);
     await shot(page, "real-screen-keys");
-    await page.getByRole("tab", { name: "Talk" }).click();
+    await page.getByRole("tab", { name: "Chat" }).click();
     await until(
       "the desk has its size back",
       async () => String(await house.windows()) === String(desk),

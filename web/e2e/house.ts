@@ -21,8 +21,8 @@ import { until } from "./stage";
 const REPOSITORY = new URL("../..", import.meta.url).pathname;
 /** The program, and so which build of it. */
 export const PROGRAM = process.env.POLLUX_PROGRAM ?? join(REPOSITORY, "target/debug/pollux");
-const CLIS = process.env.POLLUX_GEMINI_CLI ?? join(REPOSITORY, "target/gemini-cli");
-export const GEMINI = process.env.GEMINI_CLI_PATH ?? join(CLIS, "0.61.0/node_modules/.bin/gemini");
+/** The real CLI, in the newest version of `crates/e2e/src/pinned.rs`: `cargo xtask web browser` says where it is. */
+export const GEMINI = process.env.GEMINI_CLI_PATH ?? "gemini";
 const SCRIPT = new URL("./talk.toml", import.meta.url).pathname;
 
 export class House {

@@ -40,7 +40,7 @@ async function device(options: object) {
   context.setDefaultTimeout(90_000);
   await page.goto(await house.link());
   await page.getByRole("button", { name: "Pair this device" }).click();
-  await page.getByRole("button", { name: "Go to the sessions" }).click();
+  await page.getByRole("button", { name: "Go to sessions" }).click();
   return page;
 }
 

@@ -55,7 +55,7 @@ describe("questions", () => {
     const { page, player, address } = await begin(scene);
     await page.goto(address);
     await page.getByRole("button", { name: "Deny and say why" }).click();
-    const why = page.getByLabel("Why not");
+    const why = page.getByLabel("Reason for denying");
     await until("it has the keyboard", () => why.evaluate((field) => field === document.activeElement));
     await why.fill("Open a pull request instead");
     await page.getByRole("button", { name: "Deny and send" }).click();
@@ -141,7 +141,7 @@ describe("questions", () => {
     scene(player);
     const asked = player.sessions.get("s1")?.summary;
     player.change("s1", { ...asked, version: 50 });
-    await page.getByRole("button", { name: "A question waits" }).click();
+    await page.getByRole("button", { name: "1 question waiting" }).click();
     await page.getByRole("dialog", { name: "Run this command?" }).waitFor();
   });
 });
@@ -174,7 +174,7 @@ test("what a newer daemon says in words of its own breaks nothing", async () => 
   });
   const { page, address } = it;
   await page.goto(`${address}/#/s/s1`);
-  await page.getByRole("dialog", { name: "The agent asks" }).waitFor();
+  await page.getByRole("dialog", { name: "The agent has a question" }).waitFor();
   await page.getByRole("button", { name: "Close" }).click();
   await page.locator(".said", { hasText: "Still here" }).waitFor();
   await page.getByRole("button", { name: "Mode careful" }).waitFor();

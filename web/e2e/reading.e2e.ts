@@ -60,7 +60,7 @@ describe("streaming", () => {
     await page.goto(`${address}/#/s/s1`);
     await page.getByText("message number 119").waitFor();
     await page.locator(".rows").evaluate((rows) => rows.scrollBy(0, -1500));
-    await page.getByRole("button", { name: "To the end" }).waitFor();
+    await page.getByRole("button", { name: "Jump to latest" }).waitFor();
     const before = await page.locator(".rows").evaluate((rows) => rows.scrollTop);
     for (const n of [1, 2, 3]) {
       const recorded = text("assistant", `news ${n}`).message;
@@ -156,7 +156,7 @@ describe("streaming", () => {
     );
     await until("nothing is before it", async () => {
       await page.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0));
-      return page.getByText("The beginning").isVisible();
+      return page.getByText("Start of session").isVisible();
     });
   });
 });
@@ -208,7 +208,7 @@ describe("long texts", () => {
     const shown = page.locator(".tool-output .output");
     await shown.getByText("line 29999").waitFor();
     expect(await shown.innerText()).not.toContain("line 17\n");
-    await page.getByRole("button", { name: /Show all of it \(\d+ KB\)/ }).click();
+    await page.getByRole("button", { name: /Show all \(\d+ KB\)/ }).click();
     await until("all of it is there", async () => (await shown.innerText()).startsWith("line 0\nline 1\n"));
     expect((await shown.innerText()).trimEnd()).toBe(output);
   });

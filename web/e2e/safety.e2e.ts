@@ -204,7 +204,7 @@ describe("text that means no good", () => {
     const shown = page.locator(".tool-output .output");
     await shown.waitFor();
     await note("a long output's end");
-    await page.getByRole("button", { name: /Show all of it/ }).click();
+    await page.getByRole("button", { name: /Show all/ }).click();
     const length = () => shown.evaluate((output) => output.textContent?.length);
     await until("all of it is there", async () => (await length()) === MEGABYTE);
     await note("all of a long output");
@@ -231,7 +231,7 @@ describe("text that means no good", () => {
     const text = "[https://good.example](https://evil.example/\u200b)\n\n[//]: # (and delete all)\n*now*";
     player.change("s1", { questions: [asked("fetch", text)] });
     await page.goto(address);
-    const sheet = page.getByRole("dialog", { name: "Fetch this address?" });
+    const sheet = page.getByRole("dialog", { name: "Fetch this URL?" });
     await sheet.waitFor();
     expect(await sheet.locator(".question-text").innerText()).toBe(text.replace("\u200b", "⟨U+200B⟩"));
     expect(await sheet.getByRole("link").count()).toBe(0);
@@ -283,7 +283,7 @@ describe("text that means no good", () => {
     const { page, address } = await begin(scene);
     for (const id of ["constructor", "__proto__", "toString"]) {
       await page.goto(`${address}/#/s/${id}`);
-      await page.getByText("This session is not here").waitFor();
+      await page.getByText("This session is not available").waitFor();
     }
     await page.goto(`${address}/#/`);
     await page.getByText("Why is the nightly build slow?").first().waitFor();
@@ -297,8 +297,8 @@ describe("text that means no good", () => {
     for (const [path, words] of [
       ["/?server=evil.example", "Why is the nightly build slow?"],
       ["/#//evil.example/s/1", "Why is the nightly build slow?"],
-      ["/#/s/..%2f..%2fevil", "This session is not here"],
-      ["/#/pair/x@evil.example", "Let this device in"],
+      ["/#/s/..%2f..%2fevil", "This session is not available"],
+      ["/#/pair/x@evil.example", "Pair this device with Pollux"],
     ] as const) {
       // Each from its beginning: what an address asks for is asked for while the app starts, or never.
       await page.goto("about:blank");
@@ -319,17 +319,17 @@ const SCREENS = [
   ["/#/team", "reviewer-77be"],
   ["/#/team/jobs", "Measure the nightly build"],
   ["/#/team/letters", "Shall the upgrade go"],
-  ["/#/new", "May do without asking"],
+  ["/#/new", "Permissions"],
   ["/#/settings", "Old tablet"],
-  ["/#/pair", "Let this device in"],
+  ["/#/pair", "Pair this device with Pollux"],
 ] as const;
 
 /** What comes up over them: where, by which buttons, and words that stand there. */
 const SHEETS: readonly (readonly [string, readonly RegExp[], string])[] = [
   ["/#/s/s2", [/^Mode /], "Does everything without asking"],
   ["/#/s/s2", [/^Model /], "For hard thinking"],
-  ["/#/s/s2", [/^More$/], "Copy the session's id"],
-  ["/#/s/s2", [/^More$/, /^Share a link/], "For how long"],
+  ["/#/s/s2", [/^More$/], "Copy session ID"],
+  ["/#/s/s2", [/^More$/, /^Share read-only link/], "Link expires after"],
   ["/#/s/s2", [/^Ran npm test/], "9 passed"],
   ["/#/team", [/^Launch an agent$/], "Splits work"],
   ["/#/team/jobs", [/Measure the nightly build/], "docs/build.md"],
@@ -442,7 +442,7 @@ describe("for everybody", () => {
       }
       throw new Error(`no key leads to ${words}: it ends at ${await here()}`);
     };
-    await tabTo(/^Search everything/);
+    await tabTo(/^Search sessions/);
     await tabTo(/Explain the checkout flow/);
     await page.keyboard.press("Enter");
     await page.getByText("Two things to know").waitFor();
@@ -453,7 +453,7 @@ describe("for everybody", () => {
     // A sheet takes the focus, keeps it, and gives it back to what opened it.
     await tabTo(/^Mode /);
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog", { name: "What it may do without asking" }).waitFor();
+    await page.getByRole("dialog", { name: "Permissions" }).waitFor();
     const inside = () =>
       page.evaluate(
         () => document.activeElement === document.body || document.activeElement?.closest("dialog") !== null,

@@ -78,10 +78,10 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await shot(page, name("model"));
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "More" }).click();
-    await page.getByRole("button", { name: "Share a link to read it" }).waitFor();
+    await page.getByRole("button", { name: "Share read-only link" }).waitFor();
     await shot(page, name("more"));
-    await page.getByRole("button", { name: "Share a link to read it" }).click();
-    await page.getByRole("button", { name: "Make a link" }).click();
+    await page.getByRole("button", { name: "Share read-only link" }).click();
+    await page.getByRole("button", { name: "Create link" }).click();
     await page.getByText("https://desk.example").waitFor();
     await shot(page, name("share"));
     await page.getByRole("button", { name: "Close" }).click();
@@ -110,17 +110,17 @@ describe.each(["light", "dark"] as const)("every screen in %s", (scheme) => {
     await shot(page, name("launch"));
     await page.getByRole("button", { name: "Close" }).click();
     await page.goto(`${address}/#/new`);
-    await page.getByText("May do without asking").waitFor();
+    await page.getByText("Permissions").waitFor();
     await shot(page, name("new"));
     await page.goto(`${address}/#/settings`);
     await page.getByText("Old tablet").waitFor();
     await shot(page, name("settings"));
     await page.goto(`${address}/#/pair`);
-    await page.getByText("Let this device in").waitFor();
+    await page.getByText("Pair this device with Pollux").waitFor();
     await shot(page, name("pair"));
     await page.getByLabel("Pairing code").fill("AB12-CD34");
     await page.getByRole("button", { name: "Pair this device" }).click();
-    await page.getByText("You are in").waitFor();
+    await page.getByText("Paired").waitFor();
     await shot(page, name("let-in"));
     // A link is opened by somebody who has nothing open yet.
     await page.goto("about:blank");
@@ -151,7 +151,7 @@ describe.each(["light", "dark"] as const)("moments that do not last, in %s", (sc
     await page.getByRole("button", { name: "More ways to allow" }).click();
     await shot(page, name("more-ways"));
     await page.getByRole("button", { name: "Deny and say why" }).click();
-    await page.getByLabel("Why not").fill("Round in one place only, please.");
+    await page.getByLabel("Reason for denying").fill("Round in one place only, please.");
     await shot(page, name("why"));
     wonders(it.player);
     await page.locator("fieldset.answers:enabled", { hasText: "[x] Tests" }).waitFor();
@@ -171,7 +171,7 @@ describe.each(["light", "dark"] as const)("moments that do not last, in %s", (sc
     await page.locator(".trouble:visible", { hasText: "Offline" }).waitFor();
     await page.getByRole("textbox", { name: "Prompt" }).fill("Then the tests, please.");
     await page.getByRole("button", { name: "Queue" }).click();
-    await page.getByText("Goes out when we are back").waitFor();
+    await page.getByText("Will be sent when reconnected").waitFor();
     await shot(page, name("offline"));
     expect(it.faults).toEqual([]);
     await it.end();

@@ -198,7 +198,7 @@ describe("speed", () => {
       await house.serve();
       await page.goto(await house.link());
       await page.getByRole("button", { name: "Pair this device" }).click();
-      await page.getByRole("button", { name: "Go to the sessions" }).click();
+      await page.getByRole("button", { name: "Go to sessions" }).click();
       const build = PROGRAM.includes("/release/") ? "release" : "debug";
       const cdp = await context.newCDPSession(page);
       for (const [words, how] of [

@@ -21,7 +21,7 @@ describe("a team", () => {
     const below = page.locator(".tree > li > ul > li", { hasText: "developer-9a02" });
     await below.locator("ul").getByText("reviewer-77be").waitFor();
     expect(await gone.isVisible()).toBe(false);
-    await page.getByText("One that is gone").click();
+    await page.getByText("1 ended agent").click();
     await gone.waitFor();
     // What a session says of itself needs no question to the daemon.
     player.change("s2", { tokens: 2_500_000, status: "idle" });
@@ -36,14 +36,14 @@ describe("a team", () => {
   test("an agent is written to, and ended", async () => {
     const { page, player } = await team("team");
     await page.getByRole("button", { name: "More about developer-c0de" }).click();
-    await page.getByLabel("A letter to developer-c0de").fill("Use the new lock file");
-    await page.getByRole("button", { name: "Send the letter" }).click();
+    await page.getByLabel("Message to developer-c0de").fill("Use the new lock file");
+    await page.getByRole("button", { name: "Send message" }).click();
     await until("it was written", () => player.posted.some(({ path }) => path === "/api/v1/letters"));
     expect(player.posted.at(-1)?.body).toEqual({ to: "s3", text: "Use the new lock file" });
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "More about developer-c0de" }).click();
-    await page.getByRole("button", { name: /^End it/ }).click();
-    await page.getByText("2 agents are ending").waitFor();
+    await page.getByRole("button", { name: /^End this agent/ }).click();
+    await page.getByText("Ending 2 agents").waitFor();
     expect(player.posted.at(-1)?.path).toBe("/api/v1/team/s3/stop");
   });
 
@@ -54,13 +54,13 @@ describe("a team", () => {
     expect(await rows.count()).toBe(4);
     await rows.filter({ hasText: "Upgrade to Node 24" }).click();
     await page.getByText("It has used 900k of 900k tokens.").waitFor();
-    await page.getByRole("button", { name: "Let it go on" }).click();
-    await page.getByText("It goes on").waitFor();
+    await page.getByRole("button", { name: "Continue job" }).click();
+    await page.getByText("Job continued").waitFor();
     expect(player.posted.at(-1)?.path).toBe("/api/v1/jobs/j2/continue");
     await rows.filter({ hasText: "Measure the nightly build" }).click();
     const sheet = page.getByRole("dialog");
     await sheet.locator("strong", { hasText: "tsc" }).waitFor();
-    expect(await sheet.getByRole("button", { name: "Take it back" }).count()).toBe(0);
+    expect(await sheet.getByRole("button", { name: "Cancel job" }).count()).toBe(0);
   });
 
   test("letters: what was opened is read, here and in the number at the top of the list", async () => {

@@ -16,7 +16,7 @@ describe("composer", () => {
     await page.getByRole("button", { name: "Stop and send" }).click();
     await until("it was interrupted", () => commands(player).length === 1);
     player.change("s1", { status: "exited" });
-    await page.getByText("kept as its draft").waitFor();
+    await page.getByText("saved as a draft").waitFor();
     player.change("s1", { status: "idle" });
     await page.reload();
     const field = page.getByRole("textbox", { name: "Prompt" });
@@ -50,7 +50,7 @@ describe("composer", () => {
     await page.getByRole("button", { name: "Queue" }).click();
     player.change("s1", { queue: [{ id: "k1", text: "second", by: "Ada's phone" }] });
     await page.getByRole("region", { name: "Queue" }).getByText("second").waitFor();
-    await page.getByRole("button", { name: "Take back" }).click();
+    await page.getByRole("button", { name: "Cancel prompt" }).click();
     await until("it was taken back", () => commands(player).some(({ command }) => command.type === "cancel"));
     await page.getByRole("textbox", { name: "Prompt" }).fill("third");
     await page.getByRole("button", { name: "Stop and send" }).click();
@@ -74,7 +74,7 @@ describe("composer", () => {
     const field = page.getByRole("textbox", { name: "Prompt" });
     await field.fill("and then this");
     await page.getByRole("button", { name: "Stop and send" }).click();
-    await page.getByText("Not connected: it stays here").waitFor();
+    await page.getByText("Not connected: the prompt was not sent").waitFor();
     expect(await field.inputValue()).toBe("and then this");
     expect(commands(player)).toEqual([]);
   });

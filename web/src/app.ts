@@ -135,7 +135,7 @@ function asPrompt(text: string, images: readonly string[] = []): Command {
 
 export function post(letter: Letter): void {
   if (!connection.connected) {
-    say("Not connected: it stays here");
+    say("Not connected: the prompt was not sent");
     return;
   }
   const { id, sessionId, text, images } = letter;

@@ -7,10 +7,10 @@ import { Store, useStore } from "./store";
 
 /** The names that the CLI itself takes for its models, whatever their versions are. */
 const FIRST: readonly Model[] = [
-  { id: "auto", label: "The CLI chooses for each prompt" },
-  { id: "pro", label: "For hard thinking" },
-  { id: "flash", label: "Fast, for most things" },
-  { id: "flash-lite", label: "The fastest" },
+  { id: "auto", label: "Gemini CLI chooses a model for each prompt" },
+  { id: "pro", label: "Best for complex tasks" },
+  { id: "flash", label: "Fast, for most tasks" },
+  { id: "flash-lite", label: "Fastest" },
 ];
 
 const models = new Store<readonly Model[]>(FIRST);

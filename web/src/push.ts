@@ -21,7 +21,7 @@ export async function whyUnable(): Promise<string | undefined> {
 
 export async function callsNow(): Promise<Calls> {
   const [worker, unable] = [await registration, await whyUnable()];
-  if (!worker || unable !== undefined) return { unable: unable ?? "This browser has no Web Push." };
+  if (!worker || unable !== undefined) return { unable: unable ?? "This browser does not support Web Push." };
   if (Notification.permission === "denied") return "blocked";
   return (await worker.pushManager.getSubscription()) ? "on" : "off";
 }

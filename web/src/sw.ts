@@ -194,10 +194,10 @@ async function answer({ session_id, question }: Kept, choice: string): Promise<v
   const told = (await sent?.json().catch(() => undefined)) as
     | { message?: string; reply?: { refused?: { message: string } } }
     | undefined;
-  const problem = sent?.ok ? told?.reply?.refused?.message : (told?.message ?? "Pollux could not be reached");
+  const problem = sent?.ok ? told?.reply?.refused?.message : (told?.message ?? "Cannot reach Pollux");
   if (problem === undefined) return;
-  await worker.registration.showNotification("The answer was not taken", {
-    body: problem,
+  await worker.registration.showNotification("The answer was not accepted", {
+    body: problem.charAt(0).toUpperCase() + problem.slice(1),
     tag: session_id ?? "problem",
     data: { session_id },
   });

@@ -104,7 +104,7 @@ test("one that is too old to be sent again is said to be unanswered, once, and n
 
 test.each([
   ["no network", { online: false }],
-  ["not reached", { online: true }],
+  ["cannot reach Pollux", { online: true }],
 ])("a connection that broke says why: %s", (cause, world) => {
   const it = rig(world);
   it.last().onclose?.({ reason: "", code: 1006 });

@@ -10,7 +10,7 @@ import { digest, inWords } from "../src/state/digest";
 import { type Letter, sort, speaks } from "../src/state/outbox";
 import { bare, mark, unturned } from "../src/state/risk";
 import type { Tool } from "../src/state/rows";
-import { age, count, lastSubject, span, standing } from "../src/state/words";
+import { age, count, lastSubject, sentence, span, standing } from "../src/state/words";
 import { summary } from "./recorded";
 
 describe("risky parts of a command", () => {
@@ -168,6 +168,12 @@ describe("words", () => {
       "184k",
       "1.0M",
     ]);
+  });
+
+  test("an error begins with a capital letter, unless it begins with a name", () => {
+    expect(sentence("the turn was cancelled")).toBe("The turn was cancelled");
+    expect(sentence("src/main.rs does not exist")).toBe("src/main.rs does not exist");
+    expect(sentence("`pollux pair` prints a new code")).toBe("`pollux pair` prints a new code");
   });
 
   test("a thought's subject is the bold line that came last, or what stands before a colon", () => {

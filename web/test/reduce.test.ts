@@ -358,7 +358,7 @@ describe("history", () => {
     expect(told(state)).toEqual([
       "text: a 1",
       "note: turn",
-      "note: notice Went back to an earlier message",
+      "note: notice Rewound to an earlier message",
       "text: d 6",
       "text: e 7",
     ]);
@@ -424,7 +424,7 @@ describe("commands", () => {
   test("a command is done when the daemon has said so, and says why it was refused", () => {
     const sent = reduce(EMPTY, { type: "sent", id: "c1", sent: { sessionId: "s1", at: 1, text: "hi" } });
     expect(sent.sent.c1).not.toHaveProperty("reply");
-    const refused = { code: "queue_full", message: "32 prompts wait already" };
+    const refused = { code: "queue_full", message: "the queue is full (32 prompts)" };
     const state = play([{ type: "result", id: "c1", reply: { refused } }], sent);
     expect(state.sent.c1?.reply).toEqual({ refused });
   });

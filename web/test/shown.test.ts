@@ -52,7 +52,7 @@ describe("whether a device can be called", () => {
     ["without TLS", { secure: false, worker: false }, "without TLS"],
     ["with a certificate that nobody trusts", { worker: false }, "does not trust the certificate"],
     ["on an iPhone that has not installed it", { push: false, apple: true }, "home screen"],
-    ["in a browser without it", { push: false }, "no Web Push"],
+    ["in a browser without it", { push: false }, "does not support Web Push"],
   ])("%s it is said why not", (_when, less, why) => {
     expect(whyNot({ ...all, ...less })).toContain(why);
   });

@@ -69,7 +69,7 @@ describe("a tree", () => {
     expect(standingOf(member("a"), undefined).word).toBe("Ready");
     expect(standingOf(member("a"), summary({ status: "working" })).word).toBe("Working");
     expect(standingOf(member("a", undefined, { gone: true }), summary({ status: "working" })).word).toBe(
-      "Gone",
+      "Ended",
     );
   });
 });

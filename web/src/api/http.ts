@@ -1,5 +1,6 @@
 // Requests to the daemon that served this page. No address comes from anywhere else: the paths below are all.
 
+import { sentence } from "../state/words";
 import type {
   Accepted,
   Begin,
@@ -49,9 +50,13 @@ export class Failed extends Error {
 }
 
 export function problemOf(error: unknown): Problem {
-  if (error instanceof Failed) return error.problem;
+  if (error instanceof Failed) return asSentences(error.problem);
   const message = error instanceof Error ? error.message : String(error);
-  return { code: "not_reached", message: "Pollux could not be reached", hint: message };
+  return { code: "not_reached", message: "Cannot reach Pollux", hint: message };
+}
+
+function asSentences({ code, message, hint }: Problem): Problem {
+  return { code, message: sentence(message), ...(hint === undefined ? {} : { hint: sentence(hint) }) };
 }
 
 async function ask<T>(method: string, path: string, body?: unknown, reads = method === "GET"): Promise<T> {
@@ -81,7 +86,7 @@ function readProblem(text: string, status: number): Problem {
   } catch {
     // Not ours: a proxy's page, for instance.
   }
-  return { code: "http", message: `The answer was ${status}` };
+  return { code: "http", message: `Unexpected HTTP status ${status}` };
 }
 
 /** A piece of a long text: where it begins, how long the whole is, where the next one begins. */

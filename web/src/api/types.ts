@@ -1,84 +1,84 @@
-// Made from the Rust types by `cargo xtask types`. Do not edit.
+// Generated from the Rust types by `cargo xtask types`. Do not edit.
 
 /**
- * What came of a command.
+ * The result of a command.
  */
 export type Accepted = { 
 /**
- * The id of the command.
+ * ID of the command.
  */
 id: string, 
 /**
- * What came of it.
+ * The result.
  */
 reply: Reply, };
 
 /**
- * An agent that somebody runs already, in tmux.
+ * Adopts an agent that is already running in tmux.
  */
 export type Adopt = { 
 /**
- * tmux's name of its pane, such as `%3`; needed where there are several.
+ * tmux pane ID, such as `%3`; required if there are several candidates.
  */
 pane?: string, 
 /**
- * The tmux server: a name or a path. Without this the one that the user's own `tmux` talks to. Only the user of this
- * machine may name one.
+ * Name or socket path of the tmux server; the user's default server if absent. Only clients on this machine may set
+ * it.
  */
 socket?: string, };
 
 /**
- * The program that is driven.
+ * The agent program.
  */
 export type Agent = "gemini" | "other";
 
 /**
- * Who did what.
+ * An entry of the audit log.
  */
 export type AuditEntry = { 
 /**
- * Rises.
+ * Increases with each entry.
  */
 id: number, 
 /**
- * When.
+ * When the action happened.
  */
 at: string, 
 /**
- * Who: the name of the device.
+ * Name of the device.
  */
 device: string, 
 /**
- * What, in one word, such as `answer`.
+ * Name of the action, such as `answer`.
  */
 action: string, 
 /**
- * To which session.
+ * ID of the session.
  */
 session_id?: string, 
 /**
- * The rest: the choice, the hash of what was shown, what came of it.
+ * Details: the choice, the hash of the question as displayed, the result.
  */
 detail: Record<string, unknown>, };
 
 /**
- * A session to begin.
+ * Starts a session.
  */
 export type Begin = { 
 /**
- * Chosen by the client. The same id once more gives the same session once more.
+ * Chosen by the client. A repeated request with the same ID returns the same session.
  */
 client_id?: string, 
 /**
- * Where the agent shall work.
+ * Working directory of the agent.
  */
 cwd: string, 
 /**
- * How it is driven.
+ * How Pollux drives the agent.
  */
 driver?: Driver, 
 /**
- * What it may do without asking.
+ * Permission mode.
  */
 mode?: Mode, 
 /**
@@ -86,7 +86,7 @@ mode?: Mode,
  */
 model?: string, 
 /**
- * Go on with a session: its id, of Pollux or of the agent.
+ * Resume this session: its Pollux ID or the agent's ID.
  */
 resume?: string, 
 /**
@@ -111,7 +111,7 @@ thinking: string, } | { "type": "tool_use",
  */
 id: string, 
 /**
- * Claude's name where there is one, else the agent's own.
+ * Claude's name of the tool, or the agent's if Claude has none.
  */
 name: string, 
 /**
@@ -127,7 +127,7 @@ tool_use_id: string,
  */
 content: ResultContent, 
 /**
- * True where the tool failed. A cancelled call has not failed.
+ * True if the tool failed. A cancelled call is not a failure.
  */
 is_error: boolean, 
 /**
@@ -144,139 +144,139 @@ source: ImageSource, };
  */
 export type Browsed = { 
 /**
- * The real path of the directory.
+ * Absolute path with symlinks resolved.
  */
 path: string, 
 /**
- * The names of the directories in it.
+ * Names of the subdirectories.
  */
 directories: Array<string>, };
 
 /**
- * What a device is told that is called.
+ * The content of a push notification.
  */
 export type Call = { 
 /**
- * What it is about.
+ * Why the notification was sent.
  */
 kind: CallKind, 
 /**
- * What the session is about.
+ * Title of the session.
  */
 title: string, 
 /**
- * What is asked, or what was said last.
+ * The question, or the end of the last answer.
  */
 body: string, 
 /**
- * The session.
+ * ID of the session.
  */
 session_id?: string, };
 
 /**
- * Why a device is called.
+ * The reason for a push notification.
  */
 export type CallKind = "question" | "answered" | "done" | "failed" | "stalled" | "test";
 
 /**
- * How many browsers of this device were called.
+ * Result of a test notification.
  */
 export type Called = { 
 /**
- * How many.
+ * Number of browsers that were notified.
  */
 called: number, };
 
 /**
- * What the daemon can do.
+ * Capabilities of the daemon.
  */
 export type Capabilities = { 
 /**
- * The version of Pollux.
+ * Version of Pollux.
  */
 pollux: string, 
 /**
- * The version of the API.
+ * Version of the API.
  */
 api: number, 
 /**
- * What it can do beyond that.
+ * Optional features of the daemon.
  */
 features: Array<string>, 
 /**
- * How agents can be driven.
+ * Supported drivers.
  */
 drivers: Array<Driver>, };
 
 /**
- * What was done to a file.
+ * The kind of a file change.
  */
 export type Change = "created" | "edited";
 
 /**
- * One thing that can be answered.
+ * A choice of a question.
  */
 export type Choice = { 
 /**
- * Its id, in the agent's words where it has one.
+ * The id of the choice, from the agent if it has one.
  */
 id: string, 
 /**
- * What a person reads.
+ * The label to display.
  */
 label: string, 
 /**
- * What it does.
+ * The effect of the choice.
  */
 effect: Effect, };
 
 /**
- * What a client says.
+ * A frame from the client to the daemon.
  */
 export type ClientFrame = { "type": "subscribe", 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * The number of the last event that was handled.
+ * Sequence number of the last event that the client has handled.
  */
 after?: number, 
 /**
- * Its epoch.
+ * Epoch of that event.
  */
 epoch?: number, } | { "type": "unsubscribe", 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, } | { "type": "watch" } | { "type": "command", 
 /**
- * Chosen by the client. The same id once more is not run once more.
+ * Chosen by the client. A command with a known ID is not run again.
  */
 id: string, 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * What to do.
+ * The command.
  */
 command: Command, } | { "type": "screen", 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * True to begin, false to end.
+ * True to start, false to stop.
  */
 on: boolean, } | { "type": "visible", 
 /**
- * True where it is on a screen.
+ * True while the client is visible on a screen.
  */
 visible: boolean, } | { "type": "ping" };
 
 /**
- * What a person or a program asks of a session.
+ * A command that a client sends to a session.
  */
 export type Command = { "type": "prompt", 
 /**
@@ -284,11 +284,11 @@ export type Command = { "type": "prompt",
  */
 text: string, 
 /**
- * Pictures that belong to it, by the names that they were given when they were sent.
+ * Images of the prompt, by the names that the upload returned.
  */
 images?: Array<string>, } | { "type": "answer", 
 /**
- * Which question.
+ * The id of the question.
  */
 question_id: string, 
 /**
@@ -296,27 +296,27 @@ question_id: string,
  */
 choice: string, 
 /**
- * What is said with it.
+ * The reason that is sent with the answer.
  */
 reason?: string, 
 /**
- * The hash of the question as it was shown. Without it nothing is checked but the id.
+ * The hash of the question as displayed. If absent, only the id is checked.
  */
 shown?: string, } | { "type": "interrupt" } | { "type": "mode", 
 /**
- * Which one.
+ * The new mode.
  */
 mode: Mode, 
 /**
- * For how many seconds; then the mode before comes back.
+ * After this many seconds the previous mode is restored.
  */
 seconds?: number, } | { "type": "model", 
 /**
- * Which one, in the agent's words.
+ * The model's name, as the agent calls it.
  */
 model: string, } | { "type": "edit", 
 /**
- * The id of the command that brought it.
+ * The id of the command that sent the prompt.
  */
 queued: string, 
 /**
@@ -324,23 +324,23 @@ queued: string,
  */
 text: string, } | { "type": "cancel", 
 /**
- * The id of the command that brought it.
+ * The id of the command that sent the prompt.
  */
 queued: string, } | { "type": "keys", 
 /**
- * A text to type first.
+ * Text to type first.
  */
 text?: string, 
 /**
- * Then these keys: `Enter`, `Escape`, `Up`, `C-c` and so on.
+ * Keys to press afterwards: `Enter`, `Escape`, `Up`, `C-c` and so on.
  */
 keys?: Array<string>, } | { "type": "fit", 
 /**
- * How wide.
+ * Width in columns.
  */
 columns: number, 
 /**
- * How high.
+ * Height in rows.
  */
 rows: number, } | { "type": "give_back" } | { "type": "continue" } | { "type": "stop" };
 
@@ -349,71 +349,71 @@ rows: number, } | { "type": "give_back" } | { "type": "continue" } | { "type": "
  */
 export type CommandBody = { 
 /**
- * Chosen by the client. The same id once more is not run once more.
+ * Chosen by the client. A command with a known ID is not run again.
  */
 id: string, 
 /**
- * What to do.
+ * The command.
  */
 command: Command, };
 
 /**
- * What a message holds: blocks, or the upstream string where there is none.
+ * The content of a message: blocks, or the upstream string if it has no blocks.
  */
 export type Content = Array<Block> | string;
 
 /**
- * How much a model has in mind.
+ * Context window usage of a model.
  */
 export type Context = { 
 /**
- * The tokens of the last answer, with all that was said before it.
+ * Tokens of the last answer and everything before it.
  */
 tokens: number, 
 /**
- * How many the model can hold, where that is known.
+ * Size of the context window in tokens, if known.
  */
 limit?: number, };
 
 /**
- * The tokens of one model.
+ * Token usage of one model.
  */
 export type Counted = { 
 /**
- * The model.
+ * Name of the model.
  */
 model: string, 
 /**
- * In how many messages.
+ * Number of messages.
  */
 messages: number, 
 /**
- * All tokens.
+ * Total number of tokens.
  */
 tokens: number, };
 
 /**
- * A device that was let in.
+ * A paired device.
  */
 export type Device = { 
 /**
- * Its id.
+ * ID of the device.
  */
 id: string, 
 /**
- * What it is called.
+ * Name of the device.
  */
 name: string, 
 /**
- * What it may do.
+ * Scopes of the device.
  */
 scopes: Array<Scope>, 
 /**
- * When it was let in.
+ * When the device was paired.
  */
 created_at: string, 
 /**
- * When it was here last.
+ * When the device last sent a request.
  */
 seen_at?: string, };
 
@@ -422,24 +422,24 @@ seen_at?: string, };
  */
 export type Devices = { 
 /**
- * The newest first.
+ * Newest first.
  */
 devices: Array<Device>, };
 
 /**
- * What was done.
+ * What an accepted command did.
  */
 export type Done = { "done": "sent" } | { "done": "queued", 
 /**
- * The id by which it can be edited and taken back.
+ * The id for editing or cancelling it.
  */
 id: string, 
 /**
- * How many wait before it.
+ * The number of prompts queued before it.
  */
 before: number, } | { "done": "answered", 
 /**
- * True where it is the answer of this command; false where somebody was faster.
+ * True if this command gave the answer; false if another client was faster.
  */
 yours: boolean, } & ({ "outcome": "chosen", 
 /**
@@ -447,17 +447,17 @@ yours: boolean, } & ({ "outcome": "chosen",
  */
 choice: string, 
 /**
- * Who chose it, where that is known.
+ * The name of the client that chose it, if known.
  */
 by?: string, } | { "outcome": "cancelled" } | { "outcome": "elsewhere" }) | { "done": "edited" } | { "done": "cancelled" };
 
 /**
- * How the agent is driven.
+ * How Pollux drives the agent.
  */
 export type Driver = "headless" | "acp" | "terminal";
 
 /**
- * What a choice does.
+ * The effect of a choice.
  */
 export type Effect = "allow_once" | "allow_always" | "reject_once" | "reject_always" | "words" | "other";
 
@@ -466,15 +466,15 @@ export type Effect = "allow_once" | "allow_always" | "reject_once" | "reject_alw
  */
 export type Event = { 
 /**
- * The boundary that said so.
+ * The source of the event.
  */
 source: Source, 
 /**
- * Set where the fact was concluded and not read: from what.
+ * If the event was inferred, what it was inferred from.
  */
 derived?: string, 
 /**
- * When, where the source says so.
+ * The time of the event, if the source has one.
  */
 at?: string, } & ({ "type": "session_started", 
 /**
@@ -486,7 +486,7 @@ session_id: string,
  */
 project_hash?: string, 
 /**
- * When it began.
+ * When the session started.
  */
 started_at?: string, 
 /**
@@ -494,11 +494,11 @@ started_at?: string,
  */
 kind?: string, 
 /**
- * The model that was asked for, in the agent's words; which one answered is in the messages.
+ * The requested model, as the agent calls it. Messages name the model that answered.
  */
 model?: string, } | { "type": "session_changed" } & SessionChange | { "type": "session_rekeyed", 
 /**
- * What it was called until now.
+ * The temporary id.
  */
 from: string, 
 /**
@@ -506,7 +506,7 @@ from: string,
  */
 session_id: string, } | { "type": "asked" } & Question | { "type": "answered", 
 /**
- * Which one.
+ * The id of the question.
  */
 question_id: string, } & ({ "outcome": "chosen", 
 /**
@@ -514,7 +514,7 @@ question_id: string, } & ({ "outcome": "chosen",
  */
 choice: string, 
 /**
- * What was said with it.
+ * The reason that was sent with the answer.
  */
 reason?: string, } | { "outcome": "cancelled" } | { "outcome": "elsewhere" }) | { "type": "turn_started", 
 /**
@@ -522,15 +522,15 @@ reason?: string, } | { "outcome": "cancelled" } | { "outcome": "elsewhere" }) | 
  */
 prompt: string, } | { "type": "text_grew", 
 /**
- * What is growing.
+ * The kind of text.
  */
 part: Part, 
 /**
- * What it grew by. Blank text is text.
+ * The appended text, which may be blank.
  */
 text: string, 
 /**
- * The message that it is part of, where the source knows.
+ * The id of the message, if the source has one.
  */
 message_id?: string, } | { "type": "tool_started", 
 /**
@@ -538,7 +538,7 @@ message_id?: string, } | { "type": "tool_started",
  */
 id: string, 
 /**
- * The agent's own name of the tool.
+ * The agent's name of the tool.
  */
 name: string, 
 /**
@@ -546,7 +546,7 @@ name: string,
  */
 input: unknown, 
 /**
- * What the call is about.
+ * What the call does.
  */
 meaning?: Meaning, } | { "type": "tool_ended", 
 /**
@@ -554,7 +554,7 @@ meaning?: Meaning, } | { "type": "tool_ended",
  */
 id: string, 
 /**
- * The agent's own name of the tool, where the call was seen.
+ * The agent's name of the tool, if the start of the call was seen.
  */
 name?: string, 
 /**
@@ -562,11 +562,11 @@ name?: string,
  */
 status: Status, 
 /**
- * True where another source told of this end before: this one knows more.
+ * True if another source reported this end before and this one has more details.
  */
 changed: boolean, 
 /**
- * What the tool gave back.
+ * The output of the tool.
  */
 output?: string, 
 /**
@@ -574,11 +574,11 @@ output?: string,
  */
 error?: string, 
 /**
- * What came of it.
+ * What the call did.
  */
 meaning?: Meaning, } | { "type": "usage_changed", 
 /**
- * What they were counted over.
+ * The scope of the count.
  */
 scope: UsageScope, 
 /**
@@ -586,11 +586,11 @@ scope: UsageScope,
  */
 usage: Usage, 
 /**
- * The model that took them.
+ * The model that used them.
  */
 model?: string, 
 /**
- * The message that they were taken for.
+ * The id of the message that used them.
  */
 message_id?: string, } | { "type": "turn_ended", 
 /**
@@ -598,11 +598,11 @@ message_id?: string, } | { "type": "turn_ended",
  */
 stop_reason: StopReason, 
 /**
- * How long it took, as the agent counts.
+ * The duration, as reported by the agent.
  */
 duration_ms?: number, 
 /**
- * How many calls there were, as the agent counts.
+ * The number of tool calls, as reported by the agent.
  */
 tool_calls?: number, 
 /**
@@ -610,7 +610,7 @@ tool_calls?: number,
  */
 error?: Failure, } | { "type": "message_recorded", 
 /**
- * True where a message with this id was recorded before, and this one takes its place.
+ * True if it replaces a recorded message with the same id.
  */
 changed: boolean, 
 /**
@@ -618,7 +618,7 @@ changed: boolean,
  */
 message: Message, } | { "type": "history_rewritten", 
 /**
- * How often that has happened to this session.
+ * The number of rewrites of this session so far.
  */
 epoch: number, 
 /**
@@ -626,23 +626,23 @@ epoch: number,
  */
 reason: Rewrite, 
 /**
- * The ids that are gone.
+ * The ids of the removed messages.
  */
 removed: Array<string>, 
 /**
- * Text that was seen growing and is part of no message: an attempt that failed and was made again.
+ * Streamed text that is in no message, because the attempt failed and was retried.
  */
 superseded?: string, } | { "type": "notice", 
 /**
- * How bad it is.
+ * The severity.
  */
 level: Level, 
 /**
- * What it is.
+ * The text of the notice.
  */
 text: string, } | { "type": "unread", 
 /**
- * Where, counted from one; nothing where the source has no lines.
+ * The line number, starting at 1, if the source has lines.
  */
 line?: number, 
 /**
@@ -667,123 +667,123 @@ export type Events = {
  */
 events: Array<Numbered>, 
 /**
- * The number of the last event that there is.
+ * Sequence number of the last event of the session.
  */
 seq: number, 
 /**
- * Events up to this one are no longer kept.
+ * Events up to this sequence number are no longer stored.
  */
 floor: number, 
 /**
- * The epoch.
+ * Current epoch of the session.
  */
 epoch: number, };
 
 /**
- * Why a run did not do what was asked.
+ * Why a run failed.
  */
 export type Failure = { 
 /**
- * How far it came.
+ * The phase that failed.
  */
 phase: Phase, 
 /**
- * One word for programs, such as `not_signed_in`.
+ * A machine-readable code, such as `not_signed_in`.
  */
 code: string, 
 /**
- * What failed, for people.
+ * A human-readable description of the failure.
  */
 message: string, 
 /**
- * What to do about it. Every failure is made with one; those of old logs may have none.
+ * A suggested fix. May be missing in old logs.
  */
 hint?: string, 
 /**
- * True where the same run may succeed when it is tried again.
+ * True if a retry may succeed.
  */
 retryable: boolean, 
 /**
- * The agent's exit code; none where it was not started, or where a signal ended it.
+ * The agent's exit code; absent if it did not start or was killed by a signal.
  */
 exit_code?: number, 
 /**
- * The signal that ended the agent.
+ * The signal that killed the agent.
  */
 signal?: number, 
 /**
- * The answer of the model's server, where there was one.
+ * The HTTP status of the model's server, if it answered.
  */
 http_status?: number, 
 /**
- * The last that the agent wrote to stderr.
+ * The last output of the agent on stderr.
  */
 stderr?: string, 
 /**
- * The code of the JSON-RPC error, where the agent answered with one.
+ * The code of the JSON-RPC error, if the agent returned one.
  */
 rpc_code?: number, 
 /**
- * What the agent said about it, as it said it.
+ * The agent's original error.
  */
 upstream?: JsonValue, };
 
 /**
- * Files of a project that fit what somebody has begun to write.
+ * Files of a project that match a prefix.
  */
 export type Files = { 
 /**
- * Their paths from the project's directory; directories end with `/`.
+ * Paths relative to the project directory; directories end with `/`.
  */
 files: Array<string>, };
 
 /**
- * A place in a session.
+ * A match in a session.
  */
 export type Found = { 
 /**
- * The session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * The event.
+ * Sequence number of the event.
  */
 seq: number, 
 /**
- * Its kind.
+ * Type of the event.
  */
 kind: string, 
 /**
- * The words around it.
+ * The text around the match.
  */
 snippet: string, 
 /**
- * When it was recorded.
+ * When the event was recorded.
  */
 recorded_at: string, };
 
 /**
- * A job to give.
+ * Starts a job.
  */
 export type Give = { 
 /**
- * Chosen by the client. The same id once more gives the same job once more.
+ * Chosen by the client. A repeated request with the same ID returns the same job.
  */
 client_id?: string, 
 /**
- * How.
+ * Whether the caller waits for the job.
  */
 kind: JobKind, 
 /**
- * To an agent of this profile.
+ * Profile of the new agent.
  */
 profile: string, 
 /**
- * What is to be done.
+ * The task.
  */
 message: string, 
 /**
- * Where; without it, where the caller works.
+ * Working directory; the caller's if absent.
  */
 cwd?: string, 
 /**
@@ -791,24 +791,24 @@ cwd?: string,
  */
 timeout?: number, 
 /**
- * What it may take.
+ * Budget of the job.
  */
 budget?: JobBudget, 
 /**
- * In a worktree of its own.
+ * Work in a new git worktree.
  */
 worktree?: Worktree, 
 /**
- * The worker stays when it is done.
+ * Keep the worker running when it is done.
  */
 keep?: boolean, 
 /**
- * Another driver than the profile's.
+ * Overrides the profile's driver.
  */
 driver?: Driver, };
 
 /**
- * The daemon is there. The one thing that is told to those who are not let in.
+ * A sign that the daemon is running. This is the only answer that needs no authentication.
  */
 export type Health = { 
 /**
@@ -816,54 +816,54 @@ export type Health = {
  */
 ok: boolean, 
 /**
- * The version of the API.
+ * Version of the API.
  */
 api: number, };
 
 /**
- * Who is there, and what it can do.
+ * What the daemon tells a client when it connects.
  */
 export type Hello = { 
 /**
- * The version of Pollux.
+ * Version of Pollux.
  */
 pollux: string, 
 /**
- * The version of the API.
+ * Version of the API.
  */
 api: number, 
 /**
- * What it can do beyond that.
+ * Optional features of the daemon.
  */
 features: Array<string>, 
 /**
- * How often a heartbeat comes, in seconds.
+ * Seconds between heartbeats.
  */
 heartbeat_seconds: number, 
 /**
- * The name of this device.
+ * Name of this device.
  */
 device: string, 
 /**
- * What this device may do.
+ * Scopes of this device.
  */
 scopes: Array<Scope>, };
 
 /**
- * A picture that will belong to a prompt.
+ * Uploads an image for a prompt.
  */
 export type Image = { 
 /**
- * Its kind, such as `image/png`.
+ * Media type, such as `image/png`.
  */
 media_type: string, 
 /**
- * Its bytes, in Base64.
+ * Image data in Base64.
  */
 data: string, };
 
 /**
- * The data of a picture.
+ * The data of an image.
  */
 export type ImageSource = { "type": "base64", 
 /**
@@ -880,120 +880,120 @@ data: string, } | { "type": "url",
 url: string, };
 
 /**
- * A piece of work that somebody gave to an agent.
+ * A task that was handed to an agent.
  */
 export type Job = { 
 /**
- * Its id.
+ * ID of the job.
  */
 id: string, 
 /**
- * How it was given.
+ * Whether the caller waits for the job.
  */
 kind: JobKind, 
 /**
- * Who gave it: a session; none for a person.
+ * Session ID of the caller; absent for a person.
  */
 caller?: string, 
 /**
- * Who works on it, once there is one.
+ * Session ID of the worker, once it exists.
  */
 worker?: string, 
 /**
- * What its worker is called.
+ * Name of the worker.
  */
 name: string, 
 /**
- * Its worker's profile.
+ * Profile of the worker.
  */
 profile: string, 
 /**
- * What is to be done.
+ * The task.
  */
 prompt: string, 
 /**
- * Where it is.
+ * State of the job.
  */
 state: JobState, 
 /**
- * Why it is there.
+ * Reason for the state.
  */
 why?: string, 
 /**
- * What its worker waits for.
+ * Question that the worker waits for.
  */
 question?: JobQuestion, 
 /**
- * What came of it.
+ * Result of the job.
  */
 result?: JobResult, 
 /**
- * What it may take.
+ * Budget of the job.
  */
 budget?: JobBudget, 
 /**
- * When it was given.
+ * When the job was created.
  */
 created_at: string, 
 /**
- * When it ended.
+ * When the job ended.
  */
 ended_at?: string, };
 
 /**
- * What one job may take, as clients see it.
+ * The budget of a job.
  */
 export type JobBudget = { tokens?: number, seconds?: number, };
 
 /**
- * How a job was given.
+ * Whether the caller waits for a job.
  */
 export type JobKind = "handoff" | "assign";
 
 /**
- * A question of a worker.
+ * A question from a worker.
  */
 export type JobQuestion = { 
 /**
- * Its id.
+ * ID of the question.
  */
 id: string, 
 /**
- * What is asked, in one line.
+ * The question, in one line.
  */
 about: string, 
 /**
- * The choices: id and words.
+ * Choices: ID and label.
  */
 options: Array<[string, string]>, };
 
 /**
- * What came of a job.
+ * The result of a job.
  */
 export type JobResult = { 
 /**
- * The worker's last answer, to the letter.
+ * The worker's last answer, verbatim.
  */
 text: string, 
 /**
- * Where the answer was read instead, without its letters being sure: `screen`, where the session file never had it.
+ * Set if the text may not be verbatim: `screen` if it was read from the screen because the session file does not contain it.
  */
 derived?: string, 
 /**
- * The tokens that it took.
+ * Tokens used by the job.
  */
 tokens: number, 
 /**
- * The files that it changed.
+ * Files changed by the job.
  */
 changed: Array<string>, 
 /**
- * What became of its worktree.
+ * What happened to the worktree.
  */
 worktree?: string, };
 
 /**
- * Where a job is.
+ * The state of a job.
  */
 export type JobState = "starting" | "working" | "waiting" | "paused" | "done" | "failed" | "timed_out" | "cancelled";
 
@@ -1002,114 +1002,114 @@ export type JobState = "starting" | "working" | "waiting" | "paused" | "done" | 
  */
 export type Jobs = { 
 /**
- * The newest first.
+ * Newest first.
  */
 jobs: Array<Job>, };
 
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 /**
- * A picture that is kept.
+ * An uploaded image.
  */
 export type Kept = { 
 /**
- * The name by which a prompt names it.
+ * Name to refer to the image in a prompt.
  */
 name: string, };
 
 /**
- * An agent to launch.
+ * Starts a team agent.
  */
 export type Launch = { 
 /**
- * Chosen by the client. The same id once more gives the same agent once more.
+ * Chosen by the client. A repeated request with the same ID returns the same agent.
  */
 client_id?: string, 
 /**
- * Its profile.
+ * Profile of the agent.
  */
 profile: string, 
 /**
- * A first prompt.
+ * First prompt.
  */
 prompt?: string, 
 /**
- * Where it works.
+ * Working directory.
  */
 cwd: string, 
 /**
- * Another mode than the profile's.
+ * Overrides the profile's mode.
  */
 mode?: Mode, 
 /**
- * Another model than the profile's.
+ * Overrides the profile's model.
  */
 model?: string, 
 /**
- * Another driver than the profile's.
+ * Overrides the profile's driver.
  */
 driver?: Driver, };
 
 /**
- * A letter.
+ * A message between agents and people.
  */
 export type Letter = { 
 /**
- * Rises with each letter.
+ * Increases with each message.
  */
 id: number, 
 /**
- * Who wrote it: a session; none for a person.
+ * Session ID of the sender; absent for a person.
  */
 from?: string, 
 /**
- * Whose it is: a session; none for a person.
+ * Session ID of the receiver; absent for a person.
  */
 to?: string, 
 /**
- * What it says.
+ * Text of the message.
  */
 text: string, 
 /**
- * The job that it is about.
+ * ID of the job that the message is about.
  */
 job?: string, 
 /**
- * True where Pollux wrote it: what became of a job, or of a letter.
+ * True if Pollux wrote it, to report the result of a job or a message.
  */
 notice: boolean, 
 /**
- * Where it is.
+ * State of the message.
  */
 state: LetterState, 
 /**
- * Why it is dead.
+ * Why the message cannot be delivered.
  */
 reason?: string, 
 /**
- * How often it was handed over. Each time has a name of its own, so that none is taken for one before.
+ * Number of delivery attempts.
  */
 attempt: number, 
 /**
- * When it was written.
+ * When the message was written.
  */
 created_at: string, 
 /**
- * When it was delivered, or died.
+ * When the message was delivered or became undeliverable.
  */
 ended_at?: string, };
 
 /**
- * Where a letter is.
+ * The state of a message.
  */
 export type LetterState = "waiting" | "claimed" | "delivered" | "dead";
 
 /**
- * Letters.
+ * Messages between agents and people.
  */
 export type Letters = { 
 /**
- * The oldest first.
+ * Oldest first.
  */
 letters: Array<Letter>, };
 
@@ -1123,45 +1123,45 @@ export type Level = "warning" | "error";
  */
 export type Line = { 
 /**
- * Its number, from 0 at the top.
+ * Row number, from 0 at the top.
  */
 row: number, 
 /**
- * Its pieces, each of which looks alike.
+ * Runs of text, each with one style.
  */
 runs: Array<Run>, };
 
 /**
- * What has not become a message yet.
+ * Output that is not part of a message yet.
  */
 export type Live = { 
 /**
- * In the order in which it came.
+ * Parts in order of arrival.
  */
 parts: Array<LivePart>, };
 
 /**
- * A part of a message that is being made.
+ * A part of a message in progress.
  */
 export type LivePart = { "type": "prompt", 
 /**
- * The prompt.
+ * Text of the prompt.
  */
 text: string, } | { "type": "text", 
 /**
- * So far.
+ * The text so far.
  */
 text: string, } | { "type": "thinking", 
 /**
- * So far.
+ * The text so far.
  */
 text: string, } | { "type": "tool", 
 /**
- * Its id.
+ * ID of the call.
  */
 id: string, 
 /**
- * The agent's own name of the tool.
+ * The agent's name of the tool.
  */
 name: string, 
 /**
@@ -1169,33 +1169,33 @@ name: string,
  */
 input: unknown, 
 /**
- * What it is about.
+ * What the call does.
  */
 meaning?: Meaning, 
 /**
- * How it ended, if it has.
+ * Final status, once the call has ended.
  */
 status?: Status, 
 /**
- * What it gave back, at most the end of it.
+ * Output of the call; only the end of long output.
  */
 output?: string, };
 
 /**
- * Who I am.
+ * The device that sent the request.
  */
 export type Me = { 
 /**
- * The name of this device.
+ * Name of this device.
  */
 device: string, 
 /**
- * What it may do.
+ * Scopes of the device.
  */
 scopes: Array<Scope>, };
 
 /**
- * What a call is about, concluded from the tool's name, its arguments and its result.
+ * What a tool call does, inferred from the tool's name, arguments and result.
  */
 export type Meaning = { "kind": "command", 
 /**
@@ -1203,7 +1203,7 @@ export type Meaning = { "kind": "command",
  */
 command: string, 
 /**
- * What it printed, without what the agent wraps around it.
+ * The output of the command, without the text that the agent adds.
  */
 output?: string, 
 /**
@@ -1211,15 +1211,15 @@ output?: string,
  */
 exit_code?: number, 
 /**
- * From what each fact was concluded.
+ * The source of each inferred field.
  */
 derived: Record<string, string>, } | { "kind": "mutation", 
 /**
- * Which file.
+ * The path of the file.
  */
 path: string, 
 /**
- * What was done to it; nothing where that cannot be known yet.
+ * The kind of change, if known.
  */
 change?: Change, 
 /**
@@ -1227,15 +1227,15 @@ change?: Change,
  */
 diff?: string, 
 /**
- * From what each fact was concluded.
+ * The source of each inferred field.
  */
 derived: Record<string, string>, } | { "kind": "card", 
 /**
- * What was asked for: a query, a pattern, an address.
+ * The query, pattern or URL.
  */
 title: string, 
 /**
- * From what each fact was concluded.
+ * The source of each inferred field.
  */
 derived: Record<string, string>, } | { "kind": "diff", 
 /**
@@ -1243,64 +1243,64 @@ derived: Record<string, string>, } | { "kind": "diff",
  */
 diff: string, 
 /**
- * From what it was concluded.
+ * The source of the diff.
  */
 derived: Record<string, string>, };
 
 /**
- * An agent of a team.
+ * A team agent.
  */
 export type Member = { 
 /**
- * Its session.
+ * Session ID.
  */
 session: string, 
 /**
- * What it is called.
+ * Name of the agent.
  */
 name: string, 
 /**
- * Its profile.
+ * Profile of the agent.
  */
 profile: string, 
 /**
- * The team: the session that began it.
+ * Team: ID of the session that started it.
  */
 team: string, 
 /**
- * For whom it works: a session; none for a person.
+ * Session ID of the agent that it works for; absent for a person.
  */
 parent?: string, 
 /**
- * How many are above it.
+ * Level in the team: 0 for the first agent.
  */
 depth: number, 
 /**
- * What it does.
+ * Status of the agent.
  */
 status: SessionStatus, 
 /**
- * What it may do without asking.
+ * Permission mode.
  */
 mode: Mode, 
 /**
- * Where it works.
+ * Working directory.
  */
 cwd?: string, 
 /**
- * The tokens that it took.
+ * Tokens used by the agent.
  */
 tokens: number, 
 /**
- * The job that it works on.
+ * ID of the job that it is working on.
  */
 job?: string, 
 /**
- * How many letters wait for it.
+ * Number of messages that wait for delivery to the agent.
  */
 letters: number, 
 /**
- * True where it has ended for good.
+ * True if the agent has ended and will not be restarted.
  */
 gone: boolean, };
 
@@ -1311,23 +1311,23 @@ gone: boolean, };
  */
 export type Message = { 
 /**
- * The id that the agent gave it; `#n` where it gave none.
+ * The id from the agent, or `#n` if it has none.
  */
 id: string, 
 /**
- * Who speaks.
+ * The role of the author.
  */
 role: Role, 
 /**
- * What is said and done.
+ * The content of the message.
  */
 content: Content, 
 /**
- * When, in milliseconds since 1970.
+ * The time in milliseconds since 1970.
  */
 timestamp: number | null, 
 /**
- * Which agent wrote it.
+ * The agent that wrote it.
  */
 tool: Agent, 
 /**
@@ -1335,11 +1335,11 @@ tool: Agent,
  */
 model?: string, 
 /**
- * What the answer cost.
+ * The tokens that the answer used.
  */
 usage?: Usage, 
 /**
- * True on a record that no person wrote although it stands under the role `user`.
+ * True if the record has the role `user` but was written by the CLI.
  */
 meta?: boolean, 
 /**
@@ -1347,16 +1347,15 @@ meta?: boolean,
  */
 level?: Level, 
 /**
- * The fields that an earlier version of this record had and the newest one has lost: they are taken from the
- * earlier one.
+ * Fields that the newest version of this record has lost, restored from an earlier version.
  */
 restored?: Array<string>, 
 /**
- * True on an answer that was said before: the agent has written its history down once more, perhaps under new ids.
+ * True if the answer is a copy: the agent wrote its history again, perhaps with new ids.
  */
 copied?: boolean, 
 /**
- * True on a record that is no longer part of the conversation and was asked for all the same.
+ * True if the record is no longer part of the conversation and was requested anyway.
  */
 recovered?: boolean, 
 /**
@@ -1373,15 +1372,15 @@ export type Messages = {
  */
 messages: Array<Recorded>, 
 /**
- * Ask for those before this place; none where there are none.
+ * Position to request older messages with; absent if there are none.
  */
 before?: number, 
 /**
- * What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+ * Events between these messages that are not messages: tool calls, ends of turns, notices. The oldest may be missing.
  */
 facts?: Array<Numbered>, 
 /**
- * The epoch: with another one the places mean something else.
+ * Epoch of the positions. Positions from another epoch are not valid.
  */
 epoch: number, };
 
@@ -1395,20 +1394,20 @@ export type Mode = "default" | "auto_edit" | "yolo" | "plan";
  */
 export type Model = { 
 /**
- * What it is asked for by.
+ * ID to request the model with.
  */
 id: string, 
 /**
- * What it is, for people.
+ * Display name.
  */
 label: string, 
 /**
- * How many tokens it can hold, where that is known.
+ * Size of the context window in tokens, if known.
  */
 context?: number, };
 
 /**
- * Models that can be asked for.
+ * Available models.
  */
 export type Models = { 
 /**
@@ -1417,79 +1416,79 @@ export type Models = {
 models: Array<Model>, };
 
 /**
- * More for a job that has paused.
+ * Resumes a paused job with a larger budget.
  */
 export type More = { 
 /**
- * So many tokens more.
+ * Additional tokens.
  */
 tokens?: number, 
 /**
- * So many seconds more.
+ * Additional seconds.
  */
 seconds?: number, };
 
 /**
- * An event with its number.
+ * An event with its sequence number.
  */
 export type Numbered = { 
 /**
- * Its number: one more than that of the event before it.
+ * Sequence number: one more than that of the previous event.
  */
 seq: number, 
 /**
- * How often history has been rewritten, counted from where the session began.
+ * Number of times that the history has been rewritten since the session started.
  */
 epoch: number, 
 /**
- * When Pollux wrote it down.
+ * When Pollux recorded the event.
  */
 recorded_at: string, 
 /**
- * The event. A client shows a kind that it does not know as what it is.
+ * The event. Clients should show events of unknown types in raw form.
  */
 event: Event, 
 /**
- * The texts in it that were cut: the place of each as a JSON pointer, and how many bytes the whole has.
+ * Truncated texts: the JSON pointer of each, and its full length in bytes.
  */
 cut?: Array<[string, number]>, };
 
 /**
- * A profile, in short.
+ * A summary of a profile.
  */
 export type OfferedProfile = { 
 /**
- * Its name.
+ * Name of the profile.
  */
 name: string, 
 /**
- * What it is for.
+ * Description of the profile.
  */
 description: string, 
 /**
- * What its agents may do without asking, where it says so.
+ * Permission mode, if the profile sets one.
  */
 mode?: Mode, };
 
 /**
- * A question that is open.
+ * A pending question.
  */
 export type OpenQuestion = { 
 /**
- * The question, whole.
+ * The complete question.
  */
 question: Question, 
 /**
- * The hash of it. An answer that names it can release nothing else.
+ * Hash of the question as displayed. An answer with this hash is valid for this question only.
  */
 shown: string, 
 /**
- * The answer that is on its way, where one is: the agent has not confirmed it yet.
+ * The answer that was sent but that the agent has not confirmed yet.
  */
 sent?: Outcome, };
 
 /**
- * What became of a question.
+ * The outcome of a question.
  */
 export type Outcome = { "outcome": "chosen", 
 /**
@@ -1497,58 +1496,58 @@ export type Outcome = { "outcome": "chosen",
  */
 choice: string, 
 /**
- * Who chose it, where that is known.
+ * The name of the client that chose it, if known.
  */
 by?: string, } | { "outcome": "cancelled" } | { "outcome": "elsewhere" };
 
 /**
- * A code that lets one device in, once, for two minutes or as long as was asked for.
+ * A pairing code, valid for one device and one use.
  */
 export type Pair = { 
 /**
- * The code.
+ * The pairing code.
  */
 code: string, 
 /**
- * Where the device goes. The code is behind the `#`, which no server sees.
+ * Pairing URLs. The code follows the `#`, so browsers do not send it to a server.
  */
 urls: Array<string>, 
 /**
- * The fingerprint of the certificate, where it is our own.
+ * Fingerprint of the certificate, if it is self-signed.
  */
 fingerprint?: string, 
 /**
- * When the code ends.
+ * When the code expires.
  */
 expires_at: string, };
 
 /**
- * A code, from the device that wants in.
+ * Pairs a device with a code.
  */
 export type Paired = { 
 /**
- * The code.
+ * The pairing code.
  */
 code: string, 
 /**
- * What the device calls itself, where it knows better than whoever made the code.
+ * Name that the device chose; replaces the name from the pairing request.
  */
 name?: string, };
 
 /**
- * Asks for a code that lets a new device in.
+ * Requests a pairing code for a new device.
  */
 export type Pairing = { 
 /**
- * What the device will be called.
+ * Name of the device.
  */
 name: string, 
 /**
- * What it may do.
+ * Scopes of the device.
  */
 scopes: Array<Scope>, 
 /**
- * How long the code is good for, at most 60; 2 where nothing is said.
+ * Lifetime of the code in minutes, at most 60 (default: 2).
  */
 minutes?: number, };
 
@@ -1558,53 +1557,53 @@ minutes?: number, };
 export type Part = "text" | "thinking";
 
 /**
- * How far a run came before it failed.
+ * The phase in which a run failed.
  */
 export type Phase = "find" | "start" | "handshake" | "auth" | "request" | "response" | "tool" | "budget" | "cancelled";
 
 /**
- * What stands on the agent's own screen. The first one has all rows; those that follow have the rows that differ.
+ * The agent's screen. The first frame has all rows; later frames have only the changed rows.
  */
 export type Picture = { 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * True where all rows are in it: forget those of before.
+ * True if the frame has all rows and replaces the previous screen.
  */
 whole: boolean, 
 /**
- * How wide the screen is. It is the size of the window at the desk, and stays that until somebody asks for another.
+ * Width in columns. This is the size of the desktop window until a client requests another size.
  */
 columns: number, 
 /**
- * How high the screen is.
+ * Height in rows.
  */
 rows: number, 
 /**
- * True where somebody has asked for this size, and nobody has given the window back yet.
+ * True while a client has resized the window and not restored it.
  */
 fitted: boolean, 
 /**
- * Where the cursor is, where it is to be seen: row and column, from 0.
+ * Row and column of the cursor, from 0; absent if it is hidden.
  */
 cursor?: [number, number], 
 /**
- * The title of the window.
+ * Window title.
  */
 title: string, 
 /**
- * The rows, each with its number from 0.
+ * The rows.
  */
 lines: Array<Line>, };
 
 /**
- * What is wrong, in the shape of every border.
+ * An error, in the format that all interfaces use.
  */
 export type Problem = { 
 /**
- * One word for programs, such as `unknown_session`.
+ * Error code for programs, such as `unknown_session`.
  */
 code: string, 
 /**
@@ -1612,81 +1611,81 @@ code: string,
  */
 message: string, 
 /**
- * What to do about it.
+ * How to fix it.
  */
 hint?: string, };
 
 /**
- * What agents can be launched as.
+ * Available profiles.
  */
 export type Profiles = { 
 /**
- * Those that can be used, by name.
+ * Valid profiles, sorted by name.
  */
 profiles: Array<OfferedProfile>, };
 
 /**
- * Directories in which sessions may be started.
+ * Directories in which devices may start sessions.
  */
 export type Projects = { 
 /**
- * Their real paths.
+ * Absolute paths with symlinks resolved.
  */
 projects: string[], };
 
 /**
- * The key that a browser wants to know before it can be called.
+ * The server key that a browser needs to subscribe to push notifications.
  */
 export type PushKey = { 
 /**
- * `applicationServerKey`, in Base64 for addresses.
+ * `applicationServerKey`, in URL-safe Base64.
  */
 key: string, };
 
 /**
- * The agent waits for somebody.
+ * The agent asks a question and waits for the answer.
  */
 export type Question = { 
 /**
- * Its id, which an answer names. Made by the driver, never the same twice while one process of the agent lives.
+ * The id, used to answer it. Unique within one process of the agent.
  */
 id: string, 
 /**
- * What it is about.
+ * The kind of question.
  */
 kind: QuestionKind, 
 /**
- * The call that waits for the answer, where there is one.
+ * The id of the tool call that waits for the answer, if any.
  */
 tool_id?: string, 
 /**
- * The agent's own name of the tool.
+ * The agent's name of the tool.
  */
 tool?: string, 
 /**
- * The question, in the agent's words.
+ * The text of the question.
  */
 text: string, 
 /**
- * What would be done: the command, or the change as a diff.
+ * What the tool call would do: the command, or the change as a diff.
  */
 meaning?: Meaning, 
 /**
- * What can be answered, in the order in which it was offered.
+ * The choices, in the agent's order.
  */
 options: Array<Choice>, };
 
 /**
- * What a question is about.
+ * The kind of a question.
  */
 export type QuestionKind = "command" | "edit" | "fetch" | "mcp" | "plan" | "choice" | "trust" | "sign_in" | "quota" | "loop" | "quit" | "other";
 
 /**
- * A prompt that waits.
+ * A queued prompt.
  */
 export type Queued = { 
 /**
- * The id of the command that brought it.
+ * The id of the command that sent it.
  */
 id: string, 
 /**
@@ -1694,28 +1693,28 @@ id: string,
  */
 text: string, 
 /**
- * Who sent it.
+ * The name of the sender.
  */
 by: string, 
 /**
- * Pictures that belong to it.
+ * Images of the prompt.
  */
 images?: Array<string>, 
 /**
- * True where it may have reached the agent: Pollux was ended while it handed it over.
+ * True if it may have reached the agent, because Pollux stopped during the delivery.
  */
 doubt?: boolean, };
 
 /**
- * A message in its place.
+ * A message and its position in the session.
  */
 export type Recorded = { 
 /**
- * Its place among the messages of the session. It rises, with gaps where messages were taken back.
+ * Position among the messages of the session. It increases, with gaps where messages were removed.
  */
 position: number, 
 /**
- * The event that recorded it.
+ * Sequence number of the event that recorded it.
  */
 seq: number, 
 /**
@@ -1723,34 +1722,34 @@ seq: number,
  */
 message: Message, 
 /**
- * The texts in it that were cut: the place of each as a JSON pointer, and how many bytes the whole has.
+ * Truncated texts: the JSON pointer of each, and its full length in bytes.
  */
 cut?: Array<[string, number]>, };
 
 /**
- * A command that the rules turn down.
+ * A command that Pollux's rules rejected.
  */
 export type Refusal = { 
 /**
- * One word for programs, such as `unknown_choice`.
+ * A machine-readable code, such as `unknown_choice`.
  */
 code: string, 
 /**
- * Why, for people.
+ * A human-readable reason.
  */
 message: string, 
 /**
- * What to do instead.
+ * A suggested fix.
  */
 hint?: string, };
 
 /**
- * What the sender of a command is told.
+ * The reply to a command.
  */
 export type Reply = { "done": Done } | { "refused": Refusal };
 
 /**
- * What a tool gave back: one text, or blocks where there is more than one text.
+ * The output of a tool: one text, or blocks if it has several parts.
  */
 export type ResultContent = string | Array<Block>;
 
@@ -1760,7 +1759,7 @@ export type ResultContent = string | Array<Block>;
 export type Rewrite = "rewind" | "checkpoint" | "replaced" | "retried";
 
 /**
- * Who speaks.
+ * The role of the author.
  */
 export type Role = "user" | "assistant" | "system";
 
@@ -1812,45 +1811,45 @@ underline?: boolean,
 inverse?: boolean, };
 
 /**
- * What a device may do.
+ * A permission of a device.
  */
 export type Scope = "view" | "prompt" | "approve" | "admin";
 
 /**
- * What was found.
+ * Search results.
  */
 export type Search = { 
 /**
- * The newest first.
+ * Newest first.
  */
 found: Array<Found>, };
 
 /**
- * What the daemon says. A client passes over kinds that it does not know.
+ * A frame from the daemon to the client. Clients must ignore unknown frame types.
  */
 export type ServerFrame = { "type": "hello" } & Hello | { "type": "sessions", 
 /**
- * The newest first.
+ * Newest first.
  */
 sessions: Array<Summary>, } | { "type": "session", 
 /**
- * What it is now. It counts only where its `version` is greater than what the client has.
+ * The new summary. Ignore it unless its `version` is greater than the client's.
  */
 session: Summary, } | { "type": "resumed", 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * The number after which events follow.
+ * Events after this sequence number follow.
  */
 after: number, 
 /**
- * The epoch.
+ * Epoch of the events.
  */
 epoch: number, } | { "type": "snapshot" } & Snapshot | { "type": "events", 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
@@ -1858,40 +1857,40 @@ session_id: string,
  */
 events: Array<Numbered>, 
 /**
- * False where more are on their way at once.
+ * False if more events follow immediately.
  */
 caught_up: boolean, } | { "type": "team" } | { "type": "screen" } & Picture | { "type": "heartbeat", 
 /**
- * Its time.
+ * Time of the daemon.
  */
 at: string, } | { "type": "result", 
 /**
- * Its id.
+ * ID of the command.
  */
 id: string, 
 /**
- * What came of it.
+ * The result.
  */
 reply: Reply, } | { "type": "error", 
 /**
- * The id of the command, or of the session that was subscribed to.
+ * ID of the command, or of the session that the client subscribed to.
  */
 id?: string, 
 /**
- * What is wrong.
+ * The error.
  */
 error: Problem, };
 
 /**
- * What changed about a session as a whole.
+ * The changed properties of a session.
  */
 export type SessionChange = { 
 /**
- * What it is about, in the agent's words.
+ * The title, as given by the agent.
  */
 title?: string, 
 /**
- * What the agent does.
+ * The status of the agent.
  */
 status?: SessionStatus, 
 /**
@@ -1899,16 +1898,16 @@ status?: SessionStatus,
  */
 mode?: Mode, 
 /**
- * The same in the agent's words, where it is a mode that we have no word for.
+ * The agent's own name of the mode, if Pollux does not know the mode.
  */
 mode_id?: string, 
 /**
- * The model that will be asked, in the agent's words.
+ * The current model, as the agent calls it.
  */
 model?: string, };
 
 /**
- * What an agent that lives does.
+ * The status of an agent.
  */
 export type SessionStatus = "starting" | "idle" | "working" | "waiting" | "error" | "exited";
 
@@ -1917,38 +1916,38 @@ export type SessionStatus = "starting" | "idle" | "working" | "waiting" | "error
  */
 export type Sessions = { 
 /**
- * The newest first.
+ * Newest first.
  */
 sessions: Array<Summary>, };
 
 /**
- * How long a link shall show a session.
+ * Creates a share link for a session.
  */
 export type Share = { 
 /**
- * For so many hours: a day unless told otherwise, a month at most.
+ * Lifetime in hours: 24 by default, at most one month.
  */
 hours?: number, };
 
 /**
- * A link that shows a session.
+ * A read-only link to a session.
  */
 export type ShareLink = { 
 /**
- * Where it is to be seen. The token is behind the `#`, which no server sees.
+ * URLs of the link. The token follows the `#`, so browsers do not send it to a server.
  */
 urls: Array<string>, 
 /**
- * Until when.
+ * When the link expires.
  */
 expires_at: string, };
 
 /**
- * A session that is shown, without its secrets.
+ * A shared session, with secrets removed.
  */
 export type Shared = { 
 /**
- * What it is about.
+ * Title of the session.
  */
 title?: string, 
 /**
@@ -1956,20 +1955,20 @@ title?: string,
  */
 messages: Array<Recorded>, 
 /**
- * Ask for those before this place; none where there are none.
+ * Position to request older messages with; absent if there are none.
  */
 before?: number, 
 /**
- * Until when it is shown.
+ * When the link expires.
  */
 expires_at: string, };
 
 /**
- * A command of the agent itself.
+ * A slash command of the agent.
  */
 export type Slash = { 
 /**
- * Its name, with the slash.
+ * Name, including the slash.
  */
 name: string, 
 /**
@@ -1978,36 +1977,36 @@ name: string,
 description: string, };
 
 /**
- * Commands of the agent itself, which a prompt may begin with.
+ * Slash commands of the agent.
  */
 export type SlashCommands = { 
 /**
- * In the order of their names.
+ * Sorted by name.
  */
 commands: Array<Slash>, };
 
 /**
- * All that a client needs to show a session that it knows nothing of.
+ * The complete state of a session, for a client that has no events of it.
  */
 export type Snapshot = { 
 /**
- * Which session.
+ * ID of the session.
  */
 session_id: string, 
 /**
- * Why it is not the tail.
+ * Why the daemon sent a snapshot instead of the missing events.
  */
 why: Why, 
 /**
- * The number of the last event that is in it.
+ * Sequence number of the last event in the snapshot.
  */
 seq: number, 
 /**
- * Its epoch.
+ * Epoch of that event.
  */
 epoch: number, 
 /**
- * The session.
+ * Summary of the session.
  */
 session: Summary, 
 /**
@@ -2015,20 +2014,20 @@ session: Summary,
  */
 messages: Array<Recorded>, 
 /**
- * Ask for messages before this place; none where there are none.
+ * Position to request older messages with; absent if there are none.
  */
 before?: number, 
 /**
- * What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+ * Events between these messages that are not messages: tool calls, ends of turns, notices. The oldest may be missing.
  */
 facts?: Array<Numbered>, 
 /**
- * What has not become a message yet.
+ * Output that is not part of a message yet.
  */
 live: Live, };
 
 /**
- * The boundary that an event came from.
+ * The source of an event.
  */
 export type Source = "stream" | "pollux" | "session_file" | "acp" | "screen" | "hook";
 
@@ -2043,164 +2042,164 @@ export type Status = "success" | "error" | "cancelled";
 export type StopReason = "end_turn" | "cancelled" | "max_turns" | "timeout" | "error";
 
 /**
- * A browser's subscription, as it gives it.
+ * A browser's push subscription, as the Push API returns it.
  */
 export type Subscribe = { 
 /**
- * Where calls go.
+ * URL of the push service for this browser.
  */
 endpoint: string, 
 /**
- * Its keys.
+ * Keys of the subscription.
  */
 keys: SubscribeKeys, };
 
 /**
- * The keys of a browser's subscription.
+ * The keys of a push subscription.
  */
 export type SubscribeKeys = { 
 /**
- * Its public key.
+ * Public key of the browser.
  */
 p256dh: string, 
 /**
- * Its secret.
+ * Authentication secret of the browser.
  */
 auth: string, };
 
 /**
- * What is to be known of a session without reading it.
+ * A summary of a session.
  */
 export type Summary = { 
 /**
- * Its id in Pollux, which never changes.
+ * ID in Pollux, which never changes.
  */
 id: string, 
 /**
- * Rises with each change of this summary: an older one never replaces a newer one.
+ * Increases with each change of this summary. Ignore a summary with a lower version than the one you have.
  */
 version: number, 
 /**
- * The agent's own id of it, once it is known.
+ * The agent's ID of the session, once known.
  */
 agent_id?: string, 
 /**
- * How it is driven; none where Pollux only reads what the agent writes.
+ * How Pollux drives the agent; absent if the session runs outside Pollux and is read-only.
  */
 driver?: Driver, 
 /**
- * Where the agent works.
+ * Working directory of the agent.
  */
 cwd?: string, 
 /**
- * The git branch there, as it was when something was said last.
+ * Git branch at the time of the last message.
  */
 branch?: string, 
 /**
- * What it is about.
+ * Title of the session.
  */
 title?: string, 
 /**
- * What the agent does.
+ * Status of the agent.
  */
 status: SessionStatus, 
 /**
- * What the agent may do without asking.
+ * Permission mode.
  */
 mode: Mode, 
 /**
- * When that ends by itself.
+ * When the mode expires.
  */
 mode_until?: string, 
 /**
- * The model.
+ * Name of the model.
  */
 model?: string, 
 /**
- * Since when nothing was heard of an agent that works, where that is too long.
+ * Time of the last output, if a working agent has been silent for too long.
  */
 stalled_since?: string, 
 /**
- * Since when nothing of it can be written down, because the disk is full.
+ * Since when the session cannot be recorded because the disk is full.
  */
 unwritten_since?: string, 
 /**
- * The questions that are open.
+ * Pending questions.
  */
 questions: Array<OpenQuestion>, 
 /**
- * The prompts that wait.
+ * Queued prompts.
  */
 queue: Array<Queued>, 
 /**
- * True where they wait until somebody says `continue`.
+ * True if the queue is paused until a client sends `continue`.
  */
 held: boolean, 
 /**
- * The prompt that was handed to the agent, until the agent says that it works on it.
+ * The prompt that was sent to the agent, until the agent confirms it.
  */
 sending?: Queued, 
 /**
- * The number of its last event.
+ * Sequence number of the last event.
  */
 seq: number, 
 /**
- * How often its history was rewritten, counted from where it began.
+ * Number of times that the history has been rewritten since the session started.
  */
 epoch: number, 
 /**
- * How many messages it has.
+ * Number of messages.
  */
 messages: number, 
 /**
- * All tokens that were counted.
+ * Total number of tokens.
  */
 tokens: number, 
 /**
- * How much the model has in mind, where that was told.
+ * Context window usage, if known.
  */
 context?: Context, 
 /**
- * What happened last, in one line.
+ * The latest activity, in one line.
  */
 activity?: string, 
 /**
- * When it began.
+ * When the session started.
  */
 created_at: string, 
 /**
- * When something happened last.
+ * When the session last changed.
  */
 updated_at: string, };
 
 /**
- * All agents of teams.
+ * All team agents.
  */
 export type Teams = { 
 /**
- * Each after the one that it works for.
+ * Each agent follows the one that it works for.
  */
 members: Array<Member>, 
 /**
- * How many letters wait for a person.
+ * Number of unread messages for the user.
  */
 unread: number, };
 
 /**
- * A directory to allow.
+ * Allows a directory.
  */
 export type Trust = { 
 /**
- * Its path.
+ * Path of the directory.
  */
 path: string, };
 
 /**
- * A browser that is called no more.
+ * Ends a push subscription.
  */
 export type Unsubscribe = { 
 /**
- * Where calls went.
+ * URL of the push service for this browser.
  */
 endpoint: string, };
 
@@ -2218,7 +2217,7 @@ input_tokens: number,
  */
 output_tokens: number, 
 /**
- * All of it.
+ * The sum.
  */
 total_tokens: number, 
 /**
@@ -2226,7 +2225,7 @@ total_tokens: number,
  */
 cached_tokens: number, 
 /**
- * What was thought.
+ * Thoughts.
  */
 thoughts_tokens: number, 
 /**
@@ -2235,51 +2234,51 @@ thoughts_tokens: number,
 tool_tokens: number, };
 
 /**
- * Tokens by model.
+ * Token usage by model.
  */
 export type UsageBody = { 
 /**
- * The most first.
+ * Highest usage first.
  */
 models: Array<Counted>, };
 
 /**
- * What tokens were counted over.
+ * The scope of a token count.
  */
 export type UsageScope = "message" | "model" | "run";
 
 /**
- * Asks for a session that is shown.
+ * Reads a shared session.
  */
 export type Watched = { 
 /**
- * The token of the link.
+ * Token from the link.
  */
 token: string, 
 /**
- * Messages before this place.
+ * Return messages before this position.
  */
 before?: number, };
 
 /**
- * Why a client gets a snapshot and not the tail.
+ * Why a client receives a snapshot instead of the missing events.
  */
 export type Why = "fresh" | "epoch" | "gone" | "far";
 
 /**
- * A tree of its own for a worker, and what becomes of it.
+ * What to do with a worker's git worktree.
  */
 export type Worktree = "keep" | "merge";
 
 /**
- * A letter to write.
+ * Sends a message to an agent.
  */
 export type Write = { 
 /**
- * To whom: a name or a session.
+ * Receiver: an agent name or a session ID.
  */
 to: string, 
 /**
- * What it says.
+ * Text of the message.
  */
 text: string, };

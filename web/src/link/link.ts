@@ -26,8 +26,8 @@ type Waiting = {
 /** What is told of a command that is too old to be sent again: it may have arrived, and nobody wants it done so late unasked. */
 const UNANSWERED = {
   code: "unanswered",
-  message: "The connection was lost before this was confirmed, and it was not sent again",
-  hint: "look whether it arrived before you send it once more",
+  message: "The connection was lost before Pollux confirmed this. It was not sent again.",
+  hint: "Check whether it arrived before you send it again.",
 };
 export const LIST = "list";
 /** The code of a connection that broke, or never was one. */
@@ -161,7 +161,7 @@ export class Connection {
 
   #cause(code: number): string {
     if (!this.#world.online()) return "no network";
-    return code === NO_GOODBYE ? "not reached" : `connection closed (${code})`;
+    return code === NO_GOODBYE ? "cannot reach Pollux" : `connection closed (${code})`;
   }
 
   #close(): void {

@@ -197,7 +197,7 @@ function onLostNetwork(link: Link, now: number, settings: Settings): Step {
 }
 
 function refuse(link: Link): Step {
-  const next: Link = { ...link, phase: "refused", wakeAt: undefined, cause: "not let in" };
+  const next: Link = { ...link, phase: "refused", wakeAt: undefined, cause: "access denied" };
   return [next, [{ type: "close", generation: link.generation }]];
 }
 
@@ -225,7 +225,11 @@ function onWake(link: Link, now: number, settings: Settings): Step {
     case "replay":
       return probe({ ...link, troubledSince: link.troubledSince ?? now }, now, settings);
     case "stale":
-      return again({ ...link, troubledSince: link.troubledSince ?? now, cause: "silence" }, now, settings);
+      return again(
+        { ...link, troubledSince: link.troubledSince ?? now, cause: "connection lost" },
+        now,
+        settings,
+      );
     case "refused":
       return [{ ...link, wakeAt: undefined }, []];
   }

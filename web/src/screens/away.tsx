@@ -34,7 +34,7 @@ function Line({ missed: { session, told } }: { missed: Missed }) {
   return (
     <li>
       <a href={hrefOf({ at: "session", id: session.id, seq: told.from })}>
-        <b dir="auto">{titleOf(session, base(session.cwd ?? "A session"))}</b>
+        <b dir="auto">{titleOf(session, base(session.cwd ?? "Session"))}</b>
         <span class={told.failed ? "missed-words failed" : "missed-words"}>
           {told.failed ? `Failed: ${told.failed}` : inWords(told)}
         </span>

@@ -72,7 +72,7 @@ export function BrowseSheet({ roots, onPick, onClose }: Props) {
         ))}
       </ul>
       {problem && <p class="hint">{problem}</p>}
-      {here?.directories.length === 0 && <p class="hint">No folders in here</p>}
+      {here?.directories.length === 0 && <p class="hint">No folders here</p>}
     </Sheet>
   );
 }

@@ -120,12 +120,12 @@ function group(all: readonly Summary[]) {
 
 function Empty() {
   const loaded = useStore(state, (now) => now.inStepAt !== undefined);
-  if (!loaded) return <p class="hint pad">Looking for sessions</p>;
+  if (!loaded) return <p class="hint pad">Loading sessions</p>;
   return (
     <div class="empty">
       <Badge size={48} />
       <h2>No sessions yet</h2>
-      <p>Start one here. Sessions of your own terminals appear by themselves.</p>
+      <p>Start one here. Sessions from your own terminals appear automatically.</p>
       <button type="button" class="button primary" onClick={() => go({ at: "new" })}>
         New session
       </button>
@@ -137,9 +137,8 @@ function InStep() {
   const at = useStore(state, (now) => now.inStepAt);
   const live = useStore(connection.link, (link) => link.phase === "live");
   const now = useNow(!live);
-  const text =
-    at === undefined ? "" : live ? "In step" : `In step ${age(now - at)} ago`.replace("now ago", "just now");
-  return <span class={live ? "instep live" : "instep"}>{text}</span>;
+  const text = at === undefined || live ? "" : `Updated ${age(now - at)} ago`.replace("now ago", "just now");
+  return <span class="instep">{text}</span>;
 }
 
 function SearchBox({ words, onWords }: { words: string; onWords: (words: string) => void }) {
@@ -149,8 +148,8 @@ function SearchBox({ words, onWords }: { words: string; onWords: (words: string)
       <input
         type="search"
         enterkeyhint="search"
-        placeholder="Search everything"
-        aria-label="Search everything"
+        placeholder="Search sessions"
+        aria-label="Search sessions"
         value={words}
         onInput={(event) => onWords(event.currentTarget.value)}
       />

@@ -7,7 +7,7 @@ import type { Job } from "../api/types";
 import { say, state } from "../app";
 import { go } from "../route";
 import { costOf, firstLine, inOrder, isOver, nameOf, stageOf, type Team } from "../state/team";
-import { age } from "../state/words";
+import { age, sentence } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { CopyButton } from "../ui/copy";
@@ -18,13 +18,13 @@ import { ToneChip } from "../ui/status";
 
 export function JobList({ team }: { team: Team }) {
   const [chosen, setChosen] = useState<string | undefined>(undefined);
-  if (team.jobs === undefined) return <p class="hint">Looking for jobs</p>;
+  if (team.jobs === undefined) return <p class="hint">Loading jobs</p>;
   if (team.jobs.length === 0)
     return (
       <div class="empty">
         <Icon of={ClipboardList} size={36} />
         <h2>No jobs yet</h2>
-        <p>When an agent hands work to another, it stands here until its answer is back, and after.</p>
+        <p>Work that one agent hands to another appears here, with its result.</p>
       </div>
     );
   const job = team.jobs.find(({ id }) => id === chosen);
@@ -70,7 +70,7 @@ function JobRow({ job, team, onOpen }: { job: Job; team: Team; onOpen: () => voi
 function JobSheet({ job, team, onClose }: { job: Job; team: Team; onClose: () => void }) {
   const { tone, word } = stageOf(job);
   return (
-    <Sheet title={`Job of ${job.name}`} onClose={onClose}>
+    <Sheet title={`Job: ${job.name}`} onClose={onClose}>
       <p class="job-head">
         <ToneChip tone={tone} word={word} />
         <span class="hint">
@@ -80,19 +80,19 @@ function JobSheet({ job, team, onClose }: { job: Job; team: Team; onClose: () =>
       </p>
       {job.why && (
         <div class={tone === "fail" ? "notice error" : "notice"}>
-          <p dir="auto">{job.why}</p>
+          <p dir="auto">{sentence(job.why)}</p>
         </div>
       )}
       {job.question && (
         <div class="notice warning">
-          <p dir="auto">It asks: {job.question.about}</p>
+          <p dir="auto">Question: {job.question.about}</p>
         </div>
       )}
-      <Part title="What was asked" text={job.prompt} />
-      {job.result && job.result.text !== "" && <Part title="What came of it" text={job.result.text} />}
+      <Part title="Prompt" text={job.prompt} />
+      {job.result && job.result.text !== "" && <Part title="Result" text={job.result.text} />}
       {job.result && (job.result.changed.length > 0 || job.result.worktree) && (
         <section>
-          <h3>What it changed</h3>
+          <h3>Changed files</h3>
           <ul class="changed">
             {job.result.changed.map((path) => (
               <li key={path}>
@@ -137,25 +137,21 @@ function JobActions({ job, onClose }: { job: Job; onClose: () => void }) {
       {worker && (
         <li>
           <button type="button" onClick={() => go({ at: "session", id: worker })}>
-            <Icon of={MessageSquareText} /> Open its worker's session
+            <Icon of={MessageSquareText} /> Open the worker's session
           </button>
         </li>
       )}
       {job.state === "paused" && scopes.includes("approve") && (
         <li>
-          <button type="button" onClick={() => tell(api.continueJob(job.id, {}), "It goes on")}>
-            <Icon of={Play} /> Let it go on
+          <button type="button" onClick={() => tell(api.continueJob(job.id, {}), "Job continued")}>
+            <Icon of={Play} /> Continue job
           </button>
         </li>
       )}
       {!isOver(job) && scopes.includes("prompt") && (
         <li>
-          <button
-            type="button"
-            class="danger"
-            onClick={() => tell(api.cancelJob(job.id), "The job is taken back")}
-          >
-            <Icon of={Undo2} /> Take it back
+          <button type="button" class="danger" onClick={() => tell(api.cancelJob(job.id), "Job cancelled")}>
+            <Icon of={Undo2} /> Cancel job
           </button>
         </li>
       )}

@@ -52,7 +52,7 @@ export function LaunchSheet({ onClose }: { onClose: () => void }) {
   return (
     <Sheet title="Launch an agent" onClose={onClose} footer={footer}>
       <fieldset>
-        <legend>As</legend>
+        <legend>Profile</legend>
         <div class="places">
           {profiles.map(({ name, description, mode }) => (
             <label key={name} class="place">
@@ -77,7 +77,7 @@ export function LaunchSheet({ onClose }: { onClose: () => void }) {
         <legend>Project</legend>
         {projects?.length === 0 ? (
           <p class="hint">
-            No folder is allowed yet. On your machine: <code>pollux serve allow PATH</code>
+            No folders are allowed yet. On your machine, run <code>pollux serve allow PATH</code>
           </p>
         ) : (
           <select
@@ -100,7 +100,7 @@ export function LaunchSheet({ onClose }: { onClose: () => void }) {
           class="why"
           rows={3}
           dir="auto"
-          placeholder="What shall the team do?"
+          placeholder="What should the team do?"
           aria-label="Prompt"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}

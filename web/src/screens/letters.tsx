@@ -16,13 +16,13 @@ const read = (ids: readonly number[]) =>
 
 export function LetterList({ team }: { team: Team }) {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
-  if (team.letters === undefined) return <p class="hint">Looking for letters</p>;
+  if (team.letters === undefined) return <p class="hint">Loading messages</p>;
   if (team.letters.length === 0)
     return (
       <div class="empty">
         <Icon of={MailOpen} size={36} />
-        <h2>No letters</h2>
-        <p>What agents write to you, and what became of the jobs that you gave, arrives here.</p>
+        <h2>No messages</h2>
+        <p>Messages from agents and the results of your jobs appear here.</p>
       </div>
     );
   const unread = team.letters.filter(({ state }) => state === "waiting").map(({ id }) => id);

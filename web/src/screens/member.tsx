@@ -19,7 +19,7 @@ export function MemberSheet({ member, onClose }: { member: Member; onClose: () =
   const stop = async () => {
     try {
       const stopped = await api.stopAgent(member.session);
-      say(stopped.length > 1 ? `${stopped.length} agents are ending` : `${member.name} is ending`);
+      say(stopped.length > 1 ? `Ending ${stopped.length} agents` : `Ending ${member.name}`);
       onClose();
     } catch (error) {
       say(problemOf(error).message);
@@ -43,13 +43,13 @@ export function MemberSheet({ member, onClose }: { member: Member; onClose: () =
       <ul class="choices">
         <li>
           <button type="button" onClick={() => go({ at: "session", id: member.session })}>
-            <Icon of={MessageSquareText} /> Open its session
+            <Icon of={MessageSquareText} /> Open session
           </button>
         </li>
         {may && !member.gone && (
           <li>
             <button type="button" class="danger" onClick={stop}>
-              <Icon of={CircleStop} /> End it, and those who work for it
+              <Icon of={CircleStop} /> End this agent and its workers
             </button>
           </li>
         )}
@@ -64,7 +64,7 @@ function WriteTo({ member, onSent }: { member: Member; onSent: () => void }) {
   const write = async () => {
     try {
       await api.writeTo(member.session, text);
-      say(`${member.name} reads it when it has time`);
+      say(`Message sent. ${member.name} gets it when idle.`);
       onSent();
     } catch (error) {
       say(problemOf(error).message);
@@ -82,12 +82,12 @@ function WriteTo({ member, onSent }: { member: Member; onSent: () => void }) {
         class="why"
         rows={2}
         dir="auto"
-        placeholder={`A letter to ${member.name}`}
-        aria-label={`A letter to ${member.name}`}
+        placeholder={`Message to ${member.name}`}
+        aria-label={`Message to ${member.name}`}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      <button type="submit" class="send" aria-label="Send the letter" disabled={text.trim() === ""}>
+      <button type="submit" class="send" aria-label="Send message" disabled={text.trim() === ""}>
         <Icon of={Send} size={18} />
       </button>
     </form>

@@ -9,7 +9,7 @@ import { useModels } from "../offers";
 import { go, hrefOf } from "../route";
 import { MODE_ICONS } from "../session/chips";
 import { NEW, read, write } from "../settings";
-import { base, MODES, modeOf, span, titleOf } from "../state/words";
+import { base, driverOf, MODES, modeOf, span, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { useNow } from "../ui/clock";
 import { Icon } from "../ui/icon";
@@ -20,9 +20,9 @@ import { NeedBar } from "./questions";
 type Choice = { driver: Driver; model: string; mode: Mode };
 const FIRST: Choice = { driver: "acp", model: "auto", mode: "default" };
 const DRIVERS: Readonly<Record<Driver, string>> = {
-  acp: "Questions, modes and models while it lives",
-  terminal: "In tmux, beside you at the desk",
-  headless: "One process for each prompt; it can ask nobody",
+  acp: "Runs without a terminal. You can answer questions and change the mode and model.",
+  terminal: "Runs in tmux, so that you can also attach to it from your desk.",
+  headless: "Starts one process for each prompt. It cannot ask for approval.",
 };
 
 const remembered = (cwd: string): Choice => ({ ...FIRST, ...read<Partial<Choice>>(NEW + cwd, {}) });
@@ -86,7 +86,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
       <div class="page-scroll">
         {old && (
           <p class="lead">
-            Goes on with <b>{titleOf(old, "this session")}</b>, {old.messages} messages.
+            Continues <b>{titleOf(old, "this session")}</b>, {old.messages} messages.
           </p>
         )}
         <Places places={places} roots={projects} cwd={cwd} onPick={setPicked} />
@@ -95,14 +95,14 @@ export function NewSession({ resume }: { resume: string | undefined }) {
           <textarea
             rows={4}
             dir="auto"
-            placeholder={resume ? "Say how to go on (or nothing yet)" : "What shall it do?"}
+            placeholder={resume ? "Next prompt (optional)" : "What should Gemini do?"}
             aria-label="Prompt"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </fieldset>
         <fieldset>
-          <legend>May do without asking</legend>
+          <legend>Permissions</legend>
           <div class="segments">
             {(Object.keys(MODES) as Mode[]).map((mode) => (
               <label key={mode} class={`segment mode-${mode}`}>
@@ -135,7 +135,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
           </select>
         </fieldset>
         <fieldset>
-          <legend>Driver</legend>
+          <legend>Advanced</legend>
           <div class="segments">
             {drivers.map((name) => (
               <label key={name} class="segment">
@@ -145,7 +145,7 @@ export function NewSession({ resume }: { resume: string | undefined }) {
                   checked={driver === name}
                   onChange={() => setChoice({ ...choice, driver: name })}
                 />
-                <span>{name}</span>
+                <span>{driverOf(name)}</span>
               </label>
             ))}
           </div>
@@ -171,7 +171,7 @@ function Starting({ since }: { since: number }) {
   const now = useNow();
   return (
     <p class="sent-line" role="status">
-      Starting Gemini CLI, {span(now - since)}. A cold start takes up to 15 s.
+      Starting Gemini CLI ({span(now - since)}). A cold start takes up to 15 s.
     </p>
   );
 }
@@ -191,7 +191,7 @@ function Places(props: PlacesProps) {
       <legend>Project</legend>
       {props.places.length === 0 && (
         <p class="hint">
-          No folder is allowed yet. On your machine: <code>pollux serve allow PATH</code>
+          No folders are allowed yet. On your machine, run <code>pollux serve allow PATH</code>
         </p>
       )}
       <div class="places">

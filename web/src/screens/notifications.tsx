@@ -8,9 +8,9 @@ import { type Calls, callsNow, turnOff, turnOn, whyUnable } from "../push";
 import { Icon } from "../ui/icon";
 
 const SAYS: Readonly<Record<Exclude<Calls, object>, string>> = {
-  blocked: "Notifications are blocked in the browser's own settings.",
-  off: "Be called when an agent asks, ends, fails or falls silent, and nobody looks at this device.",
-  on: "This device is called when an agent asks, ends, fails or falls silent, and nobody looks at it.",
+  blocked: "Notifications are blocked in this browser's settings.",
+  off: "Get notified when an agent asks, ends, fails or stalls while you are not using the app.",
+  on: "This device is notified when an agent asks, ends, fails or stalls while you are not using the app.",
 };
 
 export function Notifications() {
@@ -18,7 +18,7 @@ export function Notifications() {
   const [busy, setBusy] = useState(false);
   useEffect(() => {
     callsNow().then(setCalls, () =>
-      setCalls({ unable: "This browser does not say whether it can be called." }),
+      setCalls({ unable: "This browser does not report whether it supports notifications." }),
     );
   }, []);
   const run = async (change: () => Promise<Calls>) => {
@@ -26,14 +26,14 @@ export function Notifications() {
     try {
       setCalls(await change());
     } catch (error) {
-      say(`That did not work: ${problemOf(error).hint ?? problemOf(error).message}`);
+      say(`Notifications failed: ${problemOf(error).hint ?? problemOf(error).message}`);
     } finally {
       setBusy(false);
     }
   };
   const test = async () => {
     const { called } = await api.callMe();
-    if (called === 0) say("Nobody was called: turn the notifications off and on again");
+    if (called === 0) say("No notification was sent. Turn notifications off and on again.");
     return "on" as const;
   };
   if (calls === undefined) return null;

@@ -43,13 +43,13 @@ export function PairScreen({ code: given }: { code: string }) {
       >
         <Badge size={56} />
         <h1>Pollux</h1>
-        <p class="lead">Let this device in.</p>
+        <p class="lead">Pair this device with Pollux.</p>
         <ol class="how">
           <li>
             <Icon of={QrCode} /> <span>On your machine, run</span> <code>pollux pair</code>
           </li>
           <li>
-            <Icon of={KeyRound} /> <span>Scan its code, or type it here</span>
+            <Icon of={KeyRound} /> <span>Scan the QR code, or type the pairing code here</span>
           </li>
         </ol>
         <input
@@ -63,7 +63,7 @@ export function PairScreen({ code: given }: { code: string }) {
           onInput={(event) => setCode(event.currentTarget.value)}
         />
         <label class="name-field">
-          <span>Name of this device</span>
+          <span>Device name</span>
           <input
             maxLength={60}
             autocomplete="off"
@@ -73,10 +73,10 @@ export function PairScreen({ code: given }: { code: string }) {
         </label>
         {problem && <ProblemNotice problem={problem} />}
         <button type="submit" class="button primary big" disabled={busy || code.trim() === ""}>
-          {busy ? "Knocking" : "Pair this device"}
+          {busy ? "Pairing" : "Pair this device"}
         </button>
         <p class="hint">
-          A code works once, and only for minutes. The device gets a key of its own, which you can take back.
+          A code works once and expires after a few minutes. You can revoke this device later.
         </p>
         <Uncalled />
       </form>
@@ -85,10 +85,10 @@ export function PairScreen({ code: given }: { code: string }) {
 }
 
 const SCOPES: Readonly<Record<Scope, string>> = {
-  view: "See all sessions",
-  prompt: "Write, start and stop",
-  approve: "Answer questions, change the mode",
-  admin: "Let devices in, share sessions, type into terminals",
+  view: "View all sessions",
+  prompt: "Send prompts, start and stop sessions",
+  approve: "Answer questions and change the mode",
+  admin: "Pair devices, share sessions, type into terminals",
 };
 
 /** What the device may do, before it does anything. */
@@ -97,9 +97,9 @@ function LetIn({ me }: { me: Me }) {
     <main class="door">
       <div class="door-card">
         <Badge size={56} />
-        <h1>You are in</h1>
+        <h1>Paired</h1>
         <p class="lead">
-          This device is <b>{me.device}</b>. It may:
+          <b>{me.device}</b> can:
         </p>
         <ul class="scopes">
           {(Object.keys(SCOPES) as Scope[]).map((scope) => (
@@ -112,7 +112,7 @@ function LetIn({ me }: { me: Me }) {
         </ul>
         <Uncalled />
         <button type="button" class="button primary big" onClick={enter}>
-          Go to the sessions
+          Go to sessions
         </button>
       </div>
     </main>

@@ -94,7 +94,7 @@ export function NeedBar({ here }: { here?: string | undefined }) {
   return (
     <button type="button" class="need-bar" onClick={() => opened.set(true)}>
       <Icon of={CircleAlert} size={18} />
-      <span>{asked.length === 1 ? "A question waits" : `${asked.length} questions wait`}</span>
+      <span>{asked.length === 1 ? "1 question waiting" : `${asked.length} questions waiting`}</span>
       <span class="project">{titleOf(first.session, base(first.session.cwd ?? ""))}</span>
     </button>
   );
@@ -144,7 +144,7 @@ function Steps({ place }: { place: Place }) {
       <button
         type="button"
         class="plain round"
-        aria-label="Previous"
+        aria-label="Previous question"
         disabled={index === 0}
         onClick={() => go(index - 1)}
       >
@@ -156,7 +156,7 @@ function Steps({ place }: { place: Place }) {
       <button
         type="button"
         class="plain round"
-        aria-label="Next"
+        aria-label="Next question"
         disabled={index === of - 1}
         onClick={() => go(index + 1)}
       >
@@ -242,7 +242,7 @@ function Answers({ asked }: { asked: Asked }) {
   const refused = sent?.problem ?? (sent?.reply && "refused" in sent.reply ? sent.reply.refused : undefined);
   if (open.sent) return <Status outcome={open.sent} options={question.options} />;
   if (sent && !refused) return <p class="sent-line">Sent. Waiting for the agent.</p>;
-  if (!may) return <p class="sent-line">This device may look, and may not answer.</p>;
+  if (!may) return <p class="sent-line">This device cannot answer questions.</p>;
   const problem = refused && <ProblemNotice problem={refused} />;
   const only = question.options.length === 1 ? question.options.find(wantsWords) : undefined;
   const to = written?.to ?? only;
@@ -337,8 +337,8 @@ function Words({ denies, text, onText, onBack, onSend }: Written) {
         class="why"
         rows={3}
         dir="auto"
-        placeholder={denies ? "What should it do instead?" : "In your own words"}
-        aria-label={denies ? "Why not" : "Your answer"}
+        placeholder={denies ? "What should it do instead?" : "Type your answer"}
+        aria-label={denies ? "Reason for denying" : "Your answer"}
         value={text}
         onInput={(event) => onText(event.currentTarget.value)}
       />
@@ -382,7 +382,7 @@ function words(text: string) {
 }
 
 function told(outcome: Outcome, options: readonly Choice[]): string {
-  if (outcome.outcome === "cancelled") return "No longer asked";
+  if (outcome.outcome === "cancelled") return "Cancelled";
   if (outcome.outcome === "elsewhere") return "Answered elsewhere";
   const label = options.find(({ id }) => id === outcome.choice)?.label ?? outcome.choice;
   return outcome.by ? `${outcome.by}: ${label}` : label;

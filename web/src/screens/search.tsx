@@ -47,10 +47,10 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
       )}
       <section class="group" aria-busy={!places}>
         <h2>
-          In what was said <span class="number">{places?.length ?? ""}</span>
+          Messages <span class="number">{places?.length ?? ""}</span>
         </h2>
         {answer?.problem && <p class="hint pad">{answer.problem}</p>}
-        {places?.length === 0 && !answer?.problem && <p class="hint pad">Nothing found</p>}
+        {places?.length === 0 && !answer?.problem && <p class="hint pad">No matches</p>}
         <ul>
           {places?.map((place) => (
             <li key={`${place.session_id}.${place.seq}`}>
@@ -78,5 +78,5 @@ export function Found({ words, sessions }: { words: string; sessions: Readonly<R
 }
 
 function placeNamed(session: Summary | undefined): string {
-  return titleOf(session, session?.cwd ? base(session.cwd) : "A session");
+  return titleOf(session, session?.cwd ? base(session.cwd) : "Untitled session");
 }

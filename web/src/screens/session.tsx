@@ -9,7 +9,7 @@ import { Composer } from "../session/composer";
 import { ScreenView } from "../session/screen";
 import { Transcript } from "../session/transcript";
 import { UsageButton } from "../session/usage";
-import { moment, placeOf, titleOf } from "../state/words";
+import { driverOf, moment, placeOf, sentence, titleOf } from "../state/words";
 import { useStore } from "../store";
 import { copied } from "../ui/copy";
 import { Icon } from "../ui/icon";
@@ -40,8 +40,8 @@ export function Session({ id, seq: place }: { id: string; seq?: number | undefin
   if (!session) {
     return (
       <div class="nothing">
-        <p>{trouble ? "This session is not here (any more)." : "Looking for the session"}</p>
-        {trouble && <p class="hint">{trouble.message}</p>}
+        <p>{trouble ? "This session is not available." : "Loading session"}</p>
+        {trouble && <p class="hint">{sentence(trouble.message)}</p>}
         <a class="button" href={hrefOf({ at: "inbox" })}>
           All sessions
         </a>
@@ -83,7 +83,7 @@ function Unfollowed({ id, trouble }: { id: string; trouble: Problem }) {
 }
 
 type Shown = "talk" | "screen";
-const SHOWN: Readonly<Record<Shown, string>> = { talk: "Talk", screen: "Terminal" };
+const SHOWN: Readonly<Record<Shown, string>> = { talk: "Chat", screen: "Terminal" };
 
 const NAMES = Object.keys(SHOWN) as Shown[];
 
@@ -105,7 +105,7 @@ function Tabs({ shown, onShow }: { shown: Shown; onShow: (shown: Shown) => void 
     list.current?.querySelectorAll("button")[NAMES.indexOf(to)]?.focus();
   };
   return (
-    <div ref={list} class="tabs" role="tablist" aria-label="What is shown">
+    <div ref={list} class="tabs" role="tablist" aria-label="Session views">
       {NAMES.map((name) => (
         <button
           key={name}
@@ -176,22 +176,22 @@ function Menu({ session, onShare, onClose }: MenuProps) {
         <dt>Folder</dt>
         <dd class="mono">{session.cwd ?? "unknown"}</dd>
         <dt>Driver</dt>
-        <dd>{session.driver ?? "read only: Pollux does not drive it"}</dd>
+        <dd>{session.driver ? driverOf(session.driver) : "None (read-only)"}</dd>
         <dt>Messages</dt>
         <dd>{session.messages}</dd>
-        <dt>Began</dt>
+        <dt>Started</dt>
         <dd>{moment(session.created_at)}</dd>
       </dl>
       <ul class="choices">
         <li>
           <button type="button" onClick={copy}>
-            <Icon of={Copy} /> Copy the session's id
+            <Icon of={Copy} /> Copy session ID
           </button>
         </li>
         {shares && (
           <li>
             <button type="button" onClick={onShare}>
-              <Icon of={Share2} /> Share a link to read it
+              <Icon of={Share2} /> Share read-only link
             </button>
           </li>
         )}

@@ -42,7 +42,7 @@ export function SettingsScreen() {
           title="Thinking"
           name="thinking"
           chosen={chosen.thinking}
-          options={{ line: "One line", open: "Open", hidden: "Hidden" }}
+          options={{ line: "One line", open: "Expanded", hidden: "Hidden" }}
         />
         {hello?.features.includes("push") && <Notifications />}
         <fieldset>
@@ -50,7 +50,7 @@ export function SettingsScreen() {
           <dl class="facts">
             <dt>Name</dt>
             <dd>{hello?.device ?? "not connected"}</dd>
-            <dt>May</dt>
+            <dt>Permissions</dt>
             <dd>{hello?.scopes.join(", ") ?? ""}</dd>
             <dt>Pollux</dt>
             <dd>{hello?.pollux ?? ""}</dd>
@@ -59,14 +59,14 @@ export function SettingsScreen() {
           </dl>
           {!window.isSecureContext && (
             <p class="hint">
-              This address is not one that browsers trust: the app cannot be installed from here and works
-              only while the machine is reached.
+              Browsers do not trust this address. The app cannot be installed from here and does not work
+              offline.
             </p>
           )}
         </fieldset>
         {hello?.scopes.includes("admin") && <Devices />}
         <button type="button" class="button" onClick={() => connection.tell({ type: "anew" })}>
-          Connect anew
+          Reconnect
         </button>
       </div>
     </div>
@@ -114,7 +114,7 @@ function Devices() {
   const revoke = async (device: Device) => {
     try {
       await api.revoke(device.id);
-      say(`${device.name} is no longer let in`);
+      say(`Revoked ${device.name}`);
       load();
     } catch (error) {
       say(problemOf(error).message);
@@ -152,11 +152,11 @@ function Devices() {
       </ul>
       {pair ? (
         <p class="invite">
-          Code <b class="mono">{pair.code}</b>, until {timeOf(pair.expires_at)}
+          Code <b class="mono">{pair.code}</b>, expires at {timeOf(pair.expires_at)}
         </p>
       ) : (
         <button type="button" class="button" onClick={invite}>
-          Let another device in
+          Pair another device
         </button>
       )}
     </fieldset>
@@ -165,5 +165,5 @@ function Devices() {
 
 function hereWhen(seen: string): string {
   const ago = age(Date.now() - Date.parse(seen));
-  return ago === "now" ? "here now" : `last here ${ago} ago`;
+  return ago === "now" ? "active now" : `last seen ${ago} ago`;
 }

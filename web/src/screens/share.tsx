@@ -8,7 +8,7 @@ import { moment } from "../state/words";
 import { CopyButton } from "../ui/copy";
 import { Sheet } from "../ui/sheet";
 
-const HOURS: Readonly<Record<string, number>> = { "An hour": 1, "A day": 24, "A week": 168 };
+const HOURS: Readonly<Record<string, number>> = { "1 hour": 1, "1 day": 24, "1 week": 168 };
 
 export function ShareSheet({ session, onClose }: { session: Summary; onClose: () => void }) {
   const [hours, setHours] = useState(24);
@@ -18,29 +18,29 @@ export function ShareSheet({ session, onClose }: { session: Summary; onClose: ()
     try {
       await api.unshare(session.id);
       setLink(undefined);
-      say("All links to this session are taken back");
+      say("All links to this session are revoked");
     } catch (error) {
       say(problemOf(error).message);
     }
   };
   const [url] = link?.urls ?? [];
   return (
-    <Sheet title="Share to read" onClose={onClose}>
+    <Sheet title="Share read-only link" onClose={onClose}>
       <p class="hint">
-        Whoever has the link can read this session and do nothing else. Secrets that can be recognised are
-        blacked out; look through it before you send it.
+        Anyone with the link can read this session, but not change it. Pollux removes secrets that it
+        recognises. Review the session before you send the link.
       </p>
       {link && url ? (
         <>
           <p class="share-url">
             <code>{url}</code>
-            <CopyButton text={url} label="Copy the link" />
+            <CopyButton text={url} label="Copy link" />
           </p>
-          <p class="hint">Until {moment(link.expires_at)}</p>
+          <p class="hint">Expires {moment(link.expires_at)}</p>
         </>
       ) : (
         <fieldset>
-          <legend>For how long</legend>
+          <legend>Link expires after</legend>
           <div class="segments">
             {Object.entries(HOURS).map(([label, value]) => (
               <label key={label} class="segment">
@@ -54,11 +54,11 @@ export function ShareSheet({ session, onClose }: { session: Summary; onClose: ()
       <div class="buttons">
         {!link && (
           <button type="button" class="button primary" onClick={make}>
-            Make a link
+            Create link
           </button>
         )}
         <button type="button" class="button danger" onClick={takeBack}>
-          Take all links back
+          Revoke all links
         </button>
       </div>
     </Sheet>

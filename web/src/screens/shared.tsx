@@ -62,8 +62,8 @@ export function SharedScreen({ token }: { token: string }) {
       <header class="bar">
         <Badge size={28} />
         <div class="headline">
-          <h1 dir="auto">{titleOf(shared, "A session")}</h1>
-          {shared && <p class="hint">To be read until {moment(shared.expires_at)}, secrets removed</p>}
+          <h1 dir="auto">{titleOf(shared, "Shared session")}</h1>
+          {shared && <p class="hint">Read-only until {moment(shared.expires_at)}, secrets removed</p>}
         </div>
       </header>
       <div class="shared-rows">

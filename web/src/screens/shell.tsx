@@ -57,7 +57,7 @@ function Nothing() {
   return (
     <div class="nothing">
       <Icon of={MessageSquareText} size={28} />
-      <p>Choose a session, or start one.</p>
+      <p>Select a session, or start a new one.</p>
     </div>
   );
 }
@@ -76,10 +76,10 @@ export function Trouble() {
         {offline
           ? `Offline: ${link.cause ?? "not connected"}`
           : link.phase === "replay"
-            ? "Catching up"
+            ? "Syncing"
             : "Reconnecting"}
         {/* It is said once that there is trouble, and not each second how long it takes. */}
-        {waits !== undefined && waits > 1 && <span aria-hidden="true">{`, next try in ${waits}s`}</span>}
+        {waits !== undefined && waits > 1 && <span aria-hidden="true">{`, retrying in ${waits}s`}</span>}
       </span>
       {offline && (
         <button type="button" class="plain small" onClick={() => connection.tell({ type: "retry" })}>

@@ -44,7 +44,7 @@ export function TeamScreen({ part }: { part: TeamPart }) {
       <Parts part={part} team={team} />
       <div class="page-scroll">
         {team === undefined ? (
-          <p class="hint">Looking for teams</p>
+          <p class="hint">Loading teams</p>
         ) : part === "tree" ? (
           <Tree team={team} onLaunch={may ? () => setLaunching(true) : undefined} />
         ) : part === "jobs" ? (
@@ -67,7 +67,7 @@ function Parts({ part, team }: { part: TeamPart; team: Team | undefined }) {
     letters: team?.unread ?? 0,
   };
   return (
-    <nav class="tabs" aria-label="What is shown">
+    <nav class="tabs" aria-label="Team views">
       {(Object.keys(PARTS) as TeamPart[]).map((name) => (
         <a key={name} href={hrefOf({ at: "team", part: name })} aria-current={part === name && "page"}>
           {PARTS[name]}
@@ -93,7 +93,7 @@ function Tree({ team, onLaunch }: { team: Team; onLaunch: (() => void) | undefin
       ))}
       {past.length > 0 && (
         <details class="past">
-          <summary>{past.length === 1 ? "One that is gone" : `${past.length} that are gone`}</summary>
+          <summary>{past.length === 1 ? "1 ended agent" : `${past.length} ended agents`}</summary>
           {treesOf(past).map((branch) => (
             <ul class="tree" key={branch.member.session}>
               <BranchItem branch={branch} team={team} onMore={setChosen} />
@@ -110,8 +110,8 @@ function NoTeam({ onLaunch }: { onLaunch: (() => void) | undefined }) {
   return (
     <div class="empty">
       <Icon of={Users} size={36} />
-      <h2>Nobody is at work</h2>
-      <p>An agent of a team hands work to others and gets their answers. A supervisor is a good beginning.</p>
+      <h2>No running agents</h2>
+      <p>Agents in a team hand work to each other and get the results back. Start with a supervisor.</p>
       {onLaunch && (
         <button type="button" class="button primary" onClick={onLaunch}>
           Launch an agent
@@ -162,7 +162,7 @@ function MemberRow({ member, team, onMore }: { member: Member; team: Team; onMor
             {(session?.mode ?? member.mode) === "yolo" && <span class="chip tone-yolo">Yolo</span>}
             {member.letters > 0 && (
               <span class="chip">
-                <Icon of={Mail} size={14} /> {member.letters} waiting
+                <Icon of={Mail} size={14} /> {member.letters} unread
               </span>
             )}
           </span>

@@ -76,8 +76,8 @@ export function ModeChip({ session }: { session: Summary }) {
         <Icon of={ChevronDown} size={13} />
       </button>
       {open && (
-        <Sheet title="What it may do without asking" onClose={() => setOpen(false)}>
-          {!may && <p class="hint">This device may not change the mode.</p>}
+        <Sheet title="Permissions" onClose={() => setOpen(false)}>
+          {!may && <p class="hint">This device cannot change the mode.</p>}
           <ul class="choices">
             {(Object.keys(MODES) as Mode[]).map((mode) => (
               <li key={mode}>
@@ -92,7 +92,7 @@ export function ModeChip({ session }: { session: Summary }) {
                     <b>{MODES[mode].name}</b>
                     <span class="hint">
                       {MODES[mode].says}
-                      {mode === "yolo" && ", for an hour at most"}
+                      {mode === "yolo" && ", for at most 1 hour"}
                     </span>
                   </span>
                   {session.mode === mode && <Icon of={Check} />}

@@ -39,14 +39,14 @@ export function Composer({ session }: { session: Summary }) {
   const stopAndSend = () => {
     if (!ready) return;
     // What cannot be stopped now is not said later, when nobody asks for it any more.
-    if (!connection.connected) return say("Not connected: it stays here");
+    if (!connection.connected) return say("Not connected: the prompt was not sent");
     sent();
     whenStopped(session.id, text, names);
     send(session.id, { type: "interrupt" });
   };
   if (session.status === "exited" || !session.driver) return <Ended session={session} />;
   if (scopes && !scopes.includes("prompt")) {
-    return <p class="composer only">This device may look, and nothing more.</p>;
+    return <p class="composer only">Read-only device</p>;
   }
   return (
     <form
@@ -200,14 +200,14 @@ function whenStopped(sessionId: string, text: string, images: readonly string[])
       return prompt(sessionId, text, images);
     }
     write(draft, text);
-    say("The session ended: what you wrote is kept as its draft");
+    say("The session ended. Your prompt was saved as a draft.");
   });
 }
 
 function Ended({ session }: { session: Summary }) {
   return (
     <div class="composer only">
-      <span>{session.driver ? "This session has ended." : "Of a plain terminal: to be read here."}</span>
+      <span>{session.driver ? "This session has ended." : "Read-only (started outside Pollux)"}</span>
       <button type="button" class="button primary" onClick={() => go({ at: "new", resume: session.id })}>
         <Icon of={Play} size={16} /> Resume
       </button>

@@ -28,7 +28,7 @@ export function usePictures() {
     };
     // Not every browser reads every picture that a camera makes.
     const read = await readable(file).catch(() => undefined);
-    if (!read) return drop("This picture cannot be read here");
+    if (!read) return drop("This browser cannot read this picture");
     const { mediaType, data } = read;
     change({ preview: `data:${mediaType};base64,${data}` });
     try {
@@ -106,12 +106,12 @@ export function AttachedPictures({ pictures }: { pictures: Pictures }) {
     <ul class="attached" aria-label="Pictures">
       {pictures.all.map(({ key, preview, name }) => (
         <li key={key}>
-          {preview !== "" && <img src={preview} alt="To be sent" />}
+          {preview !== "" && <img src={preview} alt="Attachment" />}
           {name === undefined && <Icon of={LoaderCircle} size={18} spin />}
           <button
             type="button"
             class="plain round"
-            aria-label="Remove the picture"
+            aria-label="Remove picture"
             onClick={() => pictures.remove(key)}
           >
             <Icon of={X} size={14} />

@@ -8,7 +8,7 @@ import { settings } from "../settings";
 import type { Note } from "../state/model";
 import type { Row, Tool } from "../state/rows";
 import { classOf, objectOf } from "../state/tools";
-import { bytes, lastSubject, timeOf, took, within } from "../state/words";
+import { bytes, lastSubject, sentence, timeOf, took, within } from "../state/words";
 import { useStore } from "../store";
 import { CopyButton } from "../ui/copy";
 import { Icon } from "../ui/icon";
@@ -181,8 +181,8 @@ function Notice({
     <div class={`notice ${level}`} role={level === "error" ? "alert" : undefined}>
       <Icon of={LEVELS[level]} size={16} />
       <div dir="auto">
-        <p>{text}</p>
-        {hint && <p class="hint">{hint}</p>}
+        <p>{level === "error" ? sentence(text) : text}</p>
+        {hint && <p class="hint">{sentence(hint)}</p>}
       </div>
     </div>
   );
@@ -191,8 +191,8 @@ function Notice({
 const STOPS: Readonly<Record<string, string>> = {
   end_turn: "Done",
   cancelled: "Stopped",
-  max_turns: "Stopped: no more turns allowed",
-  timeout: "Stopped: out of time",
+  max_turns: "Stopped: turn limit reached",
+  timeout: "Stopped: timed out",
   error: "Failed",
 };
 
@@ -203,7 +203,7 @@ function NoteView({ note }: { note: Note }) {
     case "turn": {
       const more = [
         note.ms === undefined ? "" : took(note.ms),
-        note.tools ? `${note.tools} ${note.tools === 1 ? "call" : "calls"}` : "",
+        note.tools ? `${note.tools} ${note.tools === 1 ? "tool call" : "tool calls"}` : "",
       ].filter(Boolean);
       return (
         <div class="turn-end">

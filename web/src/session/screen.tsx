@@ -39,11 +39,11 @@ export function ScreenView({ session }: { session: Summary }) {
       {screen ? (
         <TerminalView sessionId={session.id} screen={screen} typist={may ? typist : undefined} />
       ) : (
-        !trouble && <p class="hint pad">Waiting for the screen</p>
+        !trouble && <p class="hint pad">Waiting for the terminal</p>
       )}
       <Waiting session={session} />
       {/* Whoever presses keys can answer, change the mode and run commands. */}
-      {may ? <Keys typist={typist} /> : <p class="hint pad">Pressing keys here needs the scope admin.</p>}
+      {may ? <Keys typist={typist} /> : <p class="hint pad">Typing here needs the admin scope.</p>}
     </div>
   );
 }
@@ -83,9 +83,7 @@ function TerminalView({ sessionId, screen, typist }: Shown) {
   return (
     <div class="screen-place">
       <div ref={frame} class="screen-frame" dir="ltr">
-        {failed && (
-          <p class="hint">The terminal could not be loaded: reload the page where there is a connection.</p>
-        )}
+        {failed && <p class="hint">Cannot load the terminal. Reload the page when you are online.</p>}
         <div ref={place} class="screen-drawn" />
         <pre class="sr">{textOf(screen)}</pre>
       </div>
@@ -93,7 +91,7 @@ function TerminalView({ sessionId, screen, typist }: Shown) {
         {letters.small && (
           <button
             type="button"
-            aria-label={letters.large ? "Show the whole width" : "Show larger letters"}
+            aria-label={letters.large ? "Fit width" : "Show larger text"}
             onClick={letters.toggle}
           >
             <Icon of={letters.large ? ZoomOut : ZoomIn} size={20} />
@@ -102,7 +100,7 @@ function TerminalView({ sessionId, screen, typist }: Shown) {
         {may && (letters.small || screen.fitted) && (
           <button
             type="button"
-            aria-label={screen.fitted ? "Give the window its size back" : "Make the window fit this screen"}
+            aria-label={screen.fitted ? "Restore window size" : "Resize window to fit this screen"}
             onClick={fit}
           >
             <Icon of={screen.fitted ? Monitor : Smartphone} size={20} />
@@ -151,7 +149,7 @@ function Keys({ typist }: { typist: Typist }) {
         autocomplete="off"
         spellcheck={false}
         enterkeyhint="send"
-        placeholder="Type into the terminal, Enter sends"
+        placeholder="Type, then press Enter to send"
         aria-label="Type into the terminal"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}

@@ -46,7 +46,7 @@ const TAIL_BYTES = 8 << 10;
 
 export function DiffOf({ source }: { source: NonNullable<ReturnType<typeof diffSource>> }) {
   return (
-    <Suspense fallback={<p class="hint">Loading the diff</p>}>
+    <Suspense fallback={<p class="hint">Loading diff</p>}>
       {"diff" in source ? <Diff text={source.diff} /> : <Made {...source} />}
     </Suspense>
   );
@@ -116,7 +116,7 @@ function Output({ tool, sessionId }: { tool: Tool; sessionId: string }) {
             whole.more();
           }}
         >
-          {whole.busy ? "Loading all of it" : `Show all of it (${bytes(tool.cut.bytes)})`}
+          {whole.busy ? "Loading output" : `Show all (${bytes(tool.cut.bytes)})`}
         </button>
       )}
       {whole.problem && <p class="hint">{whole.problem}</p>}

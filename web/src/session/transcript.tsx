@@ -43,7 +43,7 @@ export function Transcript({ id, opened, session, place }: Props) {
     <div ref={frame} class="transcript" role="log" aria-label="Transcript" aria-live="off">
       <List ref={list} class="rows" shift={prepended} onScroll={onScroll}>
         <div class="edge" key="top">
-          {opened.before === undefined ? "The beginning" : "Older messages"}
+          {opened.before === undefined ? "Start of session" : "Older messages"}
         </div>
         {rows.map((row) => (
           <div key={row.key} class={row.key === found ? "found-row" : undefined}>
@@ -58,7 +58,7 @@ export function Transcript({ id, opened, session, place }: Props) {
       {!following && (
         <button type="button" class="new-pill" onClick={() => setFollowing(true)}>
           <Icon of={ArrowDown} size={16} />
-          {fresh > 0 ? `${fresh} new` : "To the end"}
+          {fresh > 0 ? `${fresh} new` : "Jump to latest"}
         </button>
       )}
       {tool && <ToolSheet tool={newest(rows, tool)} session={session} onClose={() => setTool(undefined)} />}

@@ -30,7 +30,7 @@ export function UsageButton({ session }: { session: Summary }) {
       <button
         type="button"
         class="plain round ring"
-        aria-label={`Context ${percent} % full`}
+        aria-label={`Context ${percent}% full`}
         onClick={() => setOpen(true)}
       >
         <svg width="26" height="26" viewBox="0 0 26 26" aria-hidden="true">
@@ -50,10 +50,10 @@ export function UsageButton({ session }: { session: Summary }) {
           {last ? (
             <Numbers last={last} window={window} percent={percent} />
           ) : (
-            <p class="hint">Nothing was counted yet.</p>
+            <p class="hint">No tokens counted yet</p>
           )}
           <dl class="facts">
-            <dt>Whole session</dt>
+            <dt>Session total</dt>
             <dd>{count(session.tokens)}</dd>
           </dl>
         </Sheet>
@@ -68,12 +68,12 @@ function Numbers({ last, window, percent }: { last: Last; window: number; percen
     <dl class="facts">
       <dt>Context</dt>
       <dd>
-        {count(usage.total_tokens)} of {count(window)} ({percent} %)
+        {count(usage.total_tokens)} of {count(window)} ({percent}%)
       </dd>
       <dt>Last answer</dt>
       <dd>
         {count(usage.input_tokens)} in, {count(usage.output_tokens)} out, {count(usage.cached_tokens)} cached,{" "}
-        {count(usage.thoughts_tokens)} thoughts
+        {count(usage.thoughts_tokens)} thinking
       </dd>
       <dt>Model</dt>
       <dd>{model ?? "unknown"}</dd>

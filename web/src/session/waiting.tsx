@@ -28,14 +28,14 @@ export function Waiting({ session }: { session: Summary }) {
       {session.queue.length > 0 && (
         <section class="queue" aria-label="Queue">
           <header>
-            <span>{session.held ? "Held: the last turn was stopped" : "Next"}</span>
+            <span>{session.held ? "Queue paused" : "Queued"}</span>
             {session.held && !busy && (
               <button
                 type="button"
                 class="plain small"
                 onClick={() => send(session.id, { type: "continue" })}
               >
-                <Icon of={Play} size={14} /> Go on
+                <Icon of={Play} size={14} /> Resume
               </button>
             )}
           </header>
@@ -95,13 +95,13 @@ function InQueue({ session, queued }: { session: Summary; queued: Queued }) {
       <span class="letter" dir="auto">
         {queued.text}
       </span>
-      <button type="button" class="plain" aria-label="Edit" onClick={() => setEditing(queued.text)}>
+      <button type="button" class="plain" aria-label="Edit prompt" onClick={() => setEditing(queued.text)}>
         <Icon of={Pencil} size={15} />
       </button>
       <button
         type="button"
         class="plain"
-        aria-label="Take back"
+        aria-label="Cancel prompt"
         onClick={() => send(session.id, { type: "cancel", queued: queued.id })}
       >
         <Icon of={Trash2} size={15} />
@@ -115,9 +115,9 @@ const isUnderWay = ({ sent, asks }: Letter): boolean => sent !== undefined && !a
 /** What is to be known of those that wait. */
 function headOf(letters: readonly Letter[]): string {
   const asking = letters.filter(({ asks }) => asks);
-  if (asking.some(({ sent }) => sent !== undefined)) return "Not confirmed. Look whether it arrived.";
-  if (asking.length > 0) return "Written offline. Things happened since.";
-  return letters.every(isUnderWay) ? "On its way" : "Goes out when we are back";
+  if (asking.some(({ sent }) => sent !== undefined)) return "Not confirmed. Check whether it arrived.";
+  if (asking.length > 0) return "Written offline. The session has changed since.";
+  return letters.every(isUnderWay) ? "Sending" : "Will be sent when reconnected";
 }
 
 export function Outbox({ sessionId }: { sessionId: string }) {

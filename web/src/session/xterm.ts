@@ -66,7 +66,7 @@ export function mount(place: HTMLElement, onTyped: ((typed: string) => void) | u
     return false;
   });
   terminal.open(place);
-  terminal.textarea?.setAttribute("aria-description", `${WAY_OUT} leaves the terminal`);
+  terminal.textarea?.setAttribute("aria-description", `Press ${WAY_OUT} to leave the terminal`);
   if (onTyped) terminal.onData(onTyped);
   let shown: Screen | undefined;
   return {

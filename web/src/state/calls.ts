@@ -12,15 +12,16 @@ export type Browser = {
 };
 
 const TRUSTED =
-  "Start the daemon with a certificate that this device trusts (--certificate, --key), or behind a proxy that has one.";
+  "Start the daemon with a certificate this device trusts (--certificate, --key), or behind a proxy that has one.";
 
 /** Why it cannot be called, and what to do; undefined where it can. */
 export function whyNot({ secure, worker, push, apple }: Browser): string | undefined {
-  if (!secure) return `This page came without TLS, and browsers allow calls only with it. ${TRUSTED}`;
+  if (!secure)
+    return `This page was loaded without TLS, and browsers allow notifications only over TLS. ${TRUSTED}`;
   if (!worker)
-    return `This browser does not trust the certificate of this address, and allows no calls. ${TRUSTED}`;
+    return `This browser does not trust the certificate of this address, so it blocks notifications. ${TRUSTED}`;
   if (push) return undefined;
   return apple
-    ? "iPhones and iPads call installed apps only: add this page to the home screen, and open it from there."
-    : "This browser has no Web Push.";
+    ? "On iPhone and iPad, only installed apps get notifications. Add this page to the home screen and open it from there."
+    : "This browser does not support Web Push.";
 }

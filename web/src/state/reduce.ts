@@ -356,9 +356,9 @@ function noteOf({ seq, event }: Numbered, at: number, after: number): Note | und
 }
 
 const REWRITES = {
-  rewind: "Went back to an earlier message",
+  rewind: "Rewound to an earlier message",
   checkpoint: "The agent rewrote its history",
-  replaced: "The session's file was replaced",
+  replaced: "The session file was replaced",
 };
 
 function onPage(opened: Opened, before: number, page: Messages): Opened {

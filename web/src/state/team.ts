@@ -35,7 +35,7 @@ export function present(members: readonly Member[]): readonly Member[] {
 
 /** The status of a member: its session's own where that is known, which is newer. */
 export function standingOf(member: Member, session: Summary | undefined): { tone: Tone; word: string } {
-  if (member.gone) return { tone: "gone", word: "Gone" };
+  if (member.gone) return { tone: "gone", word: "Ended" };
   if (session) return standing(session);
   switch (member.status) {
     case "starting":
@@ -62,8 +62,8 @@ const JOBS: Readonly<Record<JobState, { tone: Tone; word: string }>> = {
   paused: { tone: "need", word: "Paused" },
   done: { tone: "done", word: "Done" },
   failed: { tone: "fail", word: "Failed" },
-  timed_out: { tone: "stall", word: "Goes on" },
-  cancelled: { tone: "gone", word: "Taken back" },
+  timed_out: { tone: "stall", word: "Still running" },
+  cancelled: { tone: "gone", word: "Cancelled" },
 };
 
 /** Where a job is. */

@@ -15,7 +15,7 @@ const WRITE: Known = { klass: "edit", verb: "Wrote", doing: "Writing" };
 const RUN: Known = { klass: "command", verb: "Ran", doing: "Running" };
 const FETCH: Known = { klass: "web", verb: "Fetched", doing: "Fetching" };
 const WEB: Known = { klass: "web", verb: "Searched the web", doing: "Searching the web" };
-const TODO: Known = { klass: "plan", verb: "Updated the list", doing: "Updating the list" };
+const TODO: Known = { klass: "plan", verb: "Updated the to-do list", doing: "Updating the to-do list" };
 
 const KNOWN: Readonly<Record<string, Known>> = {
   Read: READ,

@@ -1,6 +1,6 @@
 // Words, ages and numbers for people. Pure.
 
-import type { Mode, OpenQuestion, QuestionKind, Summary } from "../api/types";
+import type { Driver, Mode, OpenQuestion, QuestionKind, Summary } from "../api/types";
 import { bare, calm } from "./risk";
 
 export type Tone = "need" | "work" | "stall" | "done" | "fail" | "idle" | "gone";
@@ -29,7 +29,7 @@ export function standing(session: Summary, turnSince?: number): Standing {
     case "idle":
       return session.driver
         ? { tone: "done", word: "Ready", since: updated }
-        : { tone: "gone", word: "Read only", since: updated };
+        : { tone: "gone", word: "Read-only", since: updated };
     default:
       return { tone: "idle", word: session.status, since: updated };
   }
@@ -49,22 +49,22 @@ function needWord(questions: readonly OpenQuestion[]): string {
 const QUESTIONS: Readonly<Record<QuestionKind, { need: string; title: string }>> = {
   command: { need: "Approve", title: "Run this command?" },
   edit: { need: "Approve", title: "Make this change?" },
-  fetch: { need: "Approve", title: "Fetch this address?" },
+  fetch: { need: "Approve", title: "Fetch this URL?" },
   mcp: { need: "Approve", title: "Call this tool?" },
   plan: { need: "Plan", title: "Go ahead with this plan?" },
-  choice: { need: "Question", title: "The agent asks" },
+  choice: { need: "Question", title: "The agent has a question" },
   trust: { need: "Trust", title: "Trust this folder?" },
   sign_in: { need: "Sign in", title: "Sign in" },
-  quota: { need: "Quota", title: "The quota is used up" },
-  loop: { need: "Loop", title: "A loop was noticed" },
+  quota: { need: "Quota", title: "Quota exhausted" },
+  loop: { need: "Loop", title: "Possible loop detected" },
   quit: { need: "Question", title: "Quit?" },
-  other: { need: "Question", title: "The agent asks" },
+  other: { need: "Question", title: "The agent has a question" },
 };
 
 export const MODES: Readonly<Record<Mode, { name: string; says: string }>> = {
   default: { name: "Ask", says: "Asks before each change and command" },
   auto_edit: { name: "Auto edit", says: "Edits files without asking; asks before commands" },
-  plan: { name: "Plan", says: "Reads and plans; changes nothing" },
+  plan: { name: "Plan", says: "Reads and plans, but changes nothing" },
   yolo: { name: "Yolo", says: "Does everything without asking" },
 };
 
@@ -76,6 +76,22 @@ export function questionOf(kind: QuestionKind): { need: string; title: string } 
 
 export function modeOf(mode: Mode): { name: string; says: string } {
   return MODES[mode] ?? { name: mode, says: "" };
+}
+
+const DRIVERS: Readonly<Record<Driver, string>> = {
+  acp: "In the background",
+  terminal: "In a terminal",
+  headless: "One-shot",
+};
+
+/** What a driver is called on the screen. */
+export function driverOf(driver: Driver): string {
+  return DRIVERS[driver] ?? driver;
+}
+
+/** An error as the app shows it: with a capital letter, unless it begins with a name such as `src/main.rs`. */
+export function sentence(text: string): string {
+  return /^[a-z]+(?:[\s,:;']|[.!?]?$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
 /** `5s`, `2m 14s`, `3h`, `4d`. */

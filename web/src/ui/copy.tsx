@@ -11,7 +11,7 @@ export async function copied(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    say("This browser does not let the page copy");
+    say("This browser does not allow copying from this page");
     return false;
   }
 }

@@ -87,7 +87,7 @@ function File({ file, titled }: { file: StructuredPatch; titled: boolean }) {
   const hunks = file.hunks.map((hunk) => ({ hunk, lines: number(hunk.lines, hunk.oldStart, hunk.newStart) }));
   let left = MOST_LINES;
   return (
-    <section class="diff-file" aria-label={`Changes of ${base(nameOf(file))}`}>
+    <section class="diff-file" aria-label={`Changes to ${base(nameOf(file))}`}>
       {titled && <h3>{nameOf(file)}</h3>}
       {hunks.map(({ hunk, lines }) => {
         const shown = lines.slice(0, Math.max(0, left));

@@ -8,7 +8,7 @@ export function Guard({ children }: { children: ComponentChildren }) {
   if (!error) return <>{children}</>;
   return (
     <div class="nothing" role="alert">
-      <p>This could not be shown: {error instanceof Error ? error.message : String(error)}</p>
+      <p>Cannot display this: {error instanceof Error ? error.message : String(error)}</p>
       <button type="button" class="plain" onClick={again}>
         Try again
       </button>

@@ -1,6 +1,7 @@
 // What failed, and what to do about it.
 
 import type { ComponentChildren } from "preact";
+import { sentence } from "../state/words";
 import { CopyButton } from "./copy";
 
 type Props = {
@@ -15,8 +16,8 @@ export function ProblemNotice({ problem, words, children }: Props) {
   return (
     <div class="notice error" role="alert">
       <div>
-        <p>{problem.message}</p>
-        {problem.hint && <p class="hint">{problem.hint}</p>}
+        <p>{sentence(problem.message)}</p>
+        {problem.hint && <p class="hint">{sentence(problem.hint)}</p>}
         {words && (
           <p class="letter" dir="auto">
             {words}

@@ -12,7 +12,10 @@ export function Pull({ onPull, children }: { onPull: () => void; children: Compo
   const from = useRef<number | undefined>(undefined);
   const [pulled, setPulled] = useState(0);
   const at = state.value.inStepAt;
-  const since = at === undefined ? "not yet in step" : `in step ${age(Date.now() - at)}`;
+  const since =
+    at === undefined
+      ? "not updated yet"
+      : `updated ${age(Date.now() - at)} ago`.replace("now ago", "just now");
   const end = () => {
     if (pulled >= FAR) onPull();
     from.current = undefined;
@@ -33,7 +36,7 @@ export function Pull({ onPull, children }: { onPull: () => void; children: Compo
       onTouchCancel={end}
     >
       <div class="pulled" style={{ height: pulled }} aria-hidden="true">
-        {pulled > 12 && (pulled >= FAR ? `Let go to refresh, ${since}` : `Pull to refresh, ${since}`)}
+        {pulled > 12 && (pulled >= FAR ? `Release to refresh, ${since}` : `Pull to refresh, ${since}`)}
       </div>
       {children}
     </div>
