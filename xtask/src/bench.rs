@@ -20,32 +20,32 @@ use clap::{Command, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// All of them, one after the other, into `docs/figures.md` and a picture
+    /// Run all benchmarks and write `docs/figures.md` and `docs/figures.svg`
     All {
-        /// Only these; the others stay as they are
+        /// Run only these; keep the other results
         only: Vec<String>,
     },
-    /// The ACP client: added latency beside a plain reader, updates a second, memory
+    /// ACP client: added latency, updates per second, memory
     Acp,
-    /// The daemon: start, memory, latency, load, a long session, ten thousand reconnects
+    /// Daemon: start, memory, latency, load, long sessions, 10,000 reconnects
     Daemon,
-    /// `pollux claude` and `pollux acp`: what a line costs, and the first words beside the bare CLI
+    /// `pollux claude` and `pollux acp`: latency per line, and first text compared with the bare CLI
     Dropin,
-    /// Headless runs: what `pollux run` costs over the bare CLI, and the translator beside `serde_json`
+    /// Headless runs: `pollux run` compared with the bare CLI, the translator with `serde_json`
     Headless,
-    /// A hook beside a bridge of bash and curl, with somebody listening and with nobody
+    /// Hooks: compared with a bridge of bash and curl, with and without a listener
     Hook,
-    /// The scripted model: first byte, chunks per second, a hundred streams, against a bare socket
+    /// Scripted model: first byte, chunks per second, 100 streams, compared with a bare socket
     Rehearsal,
-    /// Teams: a handoff, a letter, an agent's helper, fifty workers at once
+    /// Teams: handoff, message, MCP helper, 50 concurrent workers
     Teams {
-        /// How many workers with the real CLI there are at once
+        /// Number of concurrent workers with the real CLI
         #[arg(long, default_value_t = 50)]
         workers: usize,
     },
-    /// Agents in terminals: how soon a status is seen, what a prompt and a start cost, what idling costs
+    /// Terminal sessions: status latency, cost of prompts, starts and idling
     Terminal,
-    /// Session files: load, list, follow, against Node's `JSON.parse` of the same files
+    /// Session files: load, list and follow, compared with `JSON.parse` in Node.js
     Transcripts,
 }
 

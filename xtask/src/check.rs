@@ -1,7 +1,9 @@
 //! All that is checked without running the code.
 
 use crate::shell::{self, run_with, say};
+use crate::test_rules;
 use crate::web;
+use crate::wording;
 use anyhow::Context;
 
 /// The walls between crates: what the library must not be able to reach.
@@ -10,13 +12,13 @@ const WALLS: [&str; 2] = ["clap", "axum"];
 /// A part of what is checked.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// Formatting, lints, what the crates may know of each other
+    /// Formatting, lints and allowed dependencies between crates
     Code,
-    /// The documentation of the code
+    /// Rust documentation
     Docs,
     /// Licences and sources of the dependencies
     Licences,
-    /// The web app's types and lints, and what is known of its packages
+    /// Types, lints and known vulnerabilities of the web app
     Web,
 }
 
@@ -40,7 +42,9 @@ fn code() -> anyhow::Result<()> {
     shell::run("cargo fmt --all --check")?;
     fuzz_lock()?;
     shell::run("cargo clippy --workspace --all-targets --locked -- -D warnings")?;
-    walls()
+    walls()?;
+    test_rules::check()?;
+    wording::check()
 }
 
 fn docs() -> anyhow::Result<()> {
@@ -60,10 +64,10 @@ fn walls() -> anyhow::Result<()> {
         "cargo tree --quiet --locked --package pollux-agent --edges normal,build --prefix none";
     let tree = shell::told(tree)?;
     let reaches = |name: &str| tree.lines().any(|line| line.split(' ').next() == Some(name));
-    anyhow::ensure!(reaches("pollux-agent"), "what the library depends on was not told: {tree}");
+    anyhow::ensure!(reaches("pollux-agent"), "`cargo tree` did not list pollux-agent:\n{tree}");
     for wall in WALLS {
         anyhow::ensure!(!reaches(wall), "pollux-agent must not depend on `{wall}`");
-        say(&format!("as it should be: the library cannot reach `{wall}`"));
+        say(&format!("pollux-agent does not depend on `{wall}`: OK"));
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(seconds: u64) -> anyhow::Result<()> {
             let start = |target| scope.spawn(move || fuzz_one(programs, place, target, seconds));
             let running: Vec<_> = pair.iter().map(start).collect();
             let ended = |it: ScopedJoinHandle<'_, _>| {
-                it.join().unwrap_or_else(|_| Err(anyhow!("it panicked")))
+                it.join().unwrap_or_else(|_| Err(anyhow!("a fuzzing thread panicked")))
             };
             running.into_iter().try_for_each(ended)
         })?;
@@ -76,7 +76,7 @@ fn fuzz_one(programs: &Path, place: &Path, target: &Target, seconds: u64) -> any
     let program = [programs.join(name).display().to_string(), corpus.display().to_string()];
     let line = [program.to_vec(), words(limits), vec![time, prefix]].concat();
     run_words(&line, &[])
-        .with_context(|| format!("{name} found something: see {}", found.display()))
+        .with_context(|| format!("{name} found a failing input: see {}", found.display()))
 }
 
 /// Puts recordings of a kind into a corpus, and what stands in `fuzz/seeds` for the target. Gives how many.

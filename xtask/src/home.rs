@@ -9,7 +9,7 @@ pub(crate) fn run(rest: &[String]) -> anyhow::Result<()> {
         fs::remove_dir_all(&home)?;
     }
     pollux_e2e::home::lay_out(&root().join("recordings"), &home)?;
-    say(&format!("the recorded sessions are in {0}: GEMINI_CLI_HOME={0}", home.display()));
+    say(&format!("recorded sessions: GEMINI_CLI_HOME={0}", home.display()));
     let rest = if rest.is_empty() { words("sessions list") } else { rest.to_vec() };
     let home = home.display().to_string();
     let line = words_and("cargo run --quiet --release --package pollux --", &rest);

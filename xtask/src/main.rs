@@ -14,17 +14,21 @@ mod node;
 mod package;
 mod record;
 mod release;
+mod requirements;
 mod shell;
 mod soak;
+mod sources;
 mod test;
+mod test_rules;
 mod types;
 mod web;
+mod wording;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", about = "What people and CI run on this repository")]
+#[command(name = "cargo xtask", about = "Development tasks for this repository")]
 struct Args {
     #[command(subcommand)]
     task: Task,
@@ -32,78 +36,74 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Formatting, lints, documentation, licences: all that is checked without running the code
+    /// Check formatting, lints, documentation and licences
     Check {
-        /// One part of it
+        /// Run one part only
         part: Option<check::Part>,
     },
-    /// Figures, each beside what it is compared with, measured in the same minute
+    /// Run benchmarks against comparable programs
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Bytes that nobody has thought of, for everything that reads, each target for a while
+    /// Fuzz every parser, one target after the other
     Fuzz {
-        /// How long each target runs
+        /// Seconds to run each target
         #[arg(long, default_value_t = 60)]
         seconds: u64,
-        /// Only builds them
+        /// Build the targets without running them
         #[arg(long)]
         build: bool,
     },
-    /// Runs a program and prints what it cost (used by `bench`)
+    /// Run a program and print its resource usage (used by `bench`)
     #[command(hide = true)]
     Measure {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<String>,
     },
-    /// The program on the recorded sessions: `cargo xtask try sessions list`
+    /// Run `pollux` on the recorded sessions, e.g. `cargo xtask try sessions list`
     Try {
-        /// The program's arguments
+        /// Arguments for `pollux`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
-    /// The suite over all versions of the Gemini CLI: version by boundary
+    /// Run the test suite with every supported version of Gemini CLI
     Matrix {
-        /// Versions instead of the pinned ones
+        /// Versions to test instead of the pinned ones
         versions: Vec<String>,
-        /// Into `docs/compatibility.md` too
+        /// Also write `docs/compatibility.md`
         #[arg(long)]
         write: bool,
     },
-    /// What versions of the Gemini CLI print and write, as files
+    /// Record the output and files of Gemini CLI versions
     Record(record::Record),
-    /// A session that is gone on with over and over, in every version, while other CLIs are started beside it
+    /// Resume one session repeatedly while other CLIs start, with every version
     Soak {
-        /// Kill the daemon instead, at random moments of real sessions; or workers of a team and the daemon, amid letters; or
-        /// have an editor list, load and fork sessions
+        /// Run another soak test: `daemon` kills the daemon at random during real sessions, `teams` kills workers and the
+        /// daemon while messages are sent, `editor` lists, loads and forks sessions over ACP
         #[arg(value_enum)]
         what: Option<soak::What>,
-        /// How often; 200 times for the daemon, 200 letters for teams
+        /// Number of cycles [default: 100; 200 kills for `daemon`, 200 messages for `teams`]
         #[arg(long)]
         cycles: Option<usize>,
     },
-    /// The program as it is given to others, with manual pages and completions, in `target/package`
+    /// Build a release archive with manual pages and completions in `target/package`
     Package {
-        /// Another target than this machine, such as x86_64-unknown-linux-musl
+        /// Build for this target, e.g. x86_64-unknown-linux-musl
         #[arg(long)]
         target: Option<String>,
     },
-    /// The references that are made from the code: `docs/events.md`, `docs/api-reference.md`
+    /// Generate `docs/events.md` and `docs/api-reference.md` from the code
     Docs,
-    /// The types of the API in TypeScript, made from the Rust types: `web/src/api/types.ts`
+    /// Generate `web/src/api/types.ts` from the Rust types
     Types,
-    /// The web app's checks and tests; `cargo xtask check` and `cargo xtask test` have them too
+    /// Check and test the web app (included in `check` and `test`)
     Web {
-        /// One part of them
+        /// Run one part only
         part: Option<web::Part>,
     },
-    /// Fetches what the tests need and what is not in the clone; `cargo xtask test` does so by itself
+    /// Download the files that the tests need (`test` does this automatically)
     Fetch,
-    /// All tests, in every crate
-    Test {
-        /// Passed on to the test runner, for instance a part of a test's name
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<String>,
-    },
+    /// Run all tests of every crate
+    Test(test::TestArgs),
 }
 
 fn main() -> ExitCode {
@@ -139,6 +139,6 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Types => types::run(),
         Task::Web { part } => web::run(part),
         Task::Fetch => test::fetch(true),
-        Task::Test { rest } => test::run(&rest),
+        Task::Test(args) => test::run(&args),
     }
 }

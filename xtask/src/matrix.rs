@@ -22,7 +22,7 @@ pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
         let line = "cargo nextest run --locked --workspace -E package(pollux-e2e) --no-fail-fast --color never --ignore-default-filter";
         let printed = shell::capture_with(line, &env)?;
         let cells = cells(&printed);
-        anyhow::ensure!(!cells.is_empty(), "no test was run on {version}:\n{printed}");
+        anyhow::ensure!(!cells.is_empty(), "no tests ran with Gemini CLI {version}:\n{printed}");
         rows.push((version.clone(), cells));
     }
     print(&rows);
@@ -37,7 +37,7 @@ pub(crate) fn run(versions: &[String], write: bool) -> anyhow::Result<()> {
         say("wrote docs/compatibility.md");
     }
     let failed = rows.iter().any(|(_, cells)| cells.values().any(|cell| !cell.failed.is_empty()));
-    anyhow::ensure!(!failed, "some boundaries differ");
+    anyhow::ensure!(!failed, "some tests failed");
     Ok(())
 }
 
@@ -93,7 +93,7 @@ fn first_difference(printed: &str, test: &str) -> String {
         |line: &&&str| ["│-", "│+", "waited ", "left: "].iter().any(|sign| line.contains(sign));
     let gave_up = || own.iter().skip_while(|line| !line.contains(" panicked at ")).nth(1);
     let told = own.iter().find(differs).or_else(gave_up);
-    told.unwrap_or(&"see the output of the test").trim().to_owned()
+    told.unwrap_or(&"see the test's output").trim().to_owned()
 }
 
 /// What `docs/compatibility.md` says.
@@ -117,7 +117,7 @@ fn page(rows: &[(String, BTreeMap<&'static str, Cell>)]) -> anyhow::Result<Strin
     }
     for (version, cells) in rows {
         for (test, difference) in cells.values().flat_map(|cell| &cell.failed) {
-            writeln!(out, "\n- {version}: `{test}` does not hold: {difference}")?;
+            writeln!(out, "\n- {version}: `{test}` fails: {difference}")?;
         }
     }
     Ok(out)

@@ -65,7 +65,7 @@ fn once(Measured { words: command, env }: &Measured) -> anyhow::Result<Cost> {
 /// Runs a command as the only child of this process and prints what it cost.
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 pub(crate) fn run(command: &[String]) -> anyhow::Result<()> {
-    let (program, arguments) = command.split_first().context("nothing to measure")?;
+    let (program, arguments) = command.split_first().context("no command to measure")?;
     let started = Instant::now();
     let status = Command::new(program)
         .args(arguments)

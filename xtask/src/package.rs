@@ -29,7 +29,7 @@ pub(crate) fn run(triple: Option<&str>) -> anyhow::Result<()> {
     }
     with_papers(&program, &place)?;
     let archive = place.with_file_name(format!("{name}.tar.gz"));
-    let parent = place.parent().context("a directory of archives")?;
+    let parent = place.parent().context("the archive path has no parent directory")?;
     let tar = ["-czf".to_owned(), path(&archive), "-C".to_owned(), path(parent), name];
     shell::run_words(&shell::words_and("tar", &tar), &[])?;
     say(&format!("{} ({} bytes)", archive.display(), fs::metadata(&archive)?.len()));
@@ -64,7 +64,7 @@ fn with_papers(program: &Path, place: &Path) -> anyhow::Result<()> {
 pub(crate) fn host() -> anyhow::Result<String> {
     let told = shell::told("rustc -vV")?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not tell what it builds for")
+    host.map(str::to_owned).context("`rustc -vV` did not print the host target")
 }
 
 fn path(path: &Path) -> String {

@@ -17,18 +17,18 @@ use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Record {
-    /// Scripts of the library, by name; all that have a trial if none is given
+    /// Scripts to record, by name [default: all with a trial]
     scenarios: Vec<String>,
-    /// A version of the CLI; may be given several times; the pinned ones if none is given
+    /// Gemini CLI version; repeatable [default: the pinned versions]
     #[arg(long = "cli", value_name = "VERSION")]
     versions: Vec<String>,
-    /// Where the recordings go; `target/recordings` if not given
+    /// Output directory [default: target/recordings]
     #[arg(long)]
     to: Option<PathBuf>,
-    /// One boundary only; may be given several times; all if none is given
+    /// Record only this interface; repeatable [default: all]
     #[arg(long = "part", value_name = "PART", value_parser = PARTS)]
     parts: Vec<String>,
-    /// The size of the terminal
+    /// Terminal size
     #[arg(long, value_name = "WxH", default_value = "100x30", value_parser = size)]
     size: Size,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Record {
 const PARTS: [&str; 4] = ["headless", "acp", "hooks", "tui"];
 
 fn size(text: &str) -> Result<Size, String> {
-    Size::parse(text).ok_or_else(|| "a size is written as columns x rows".to_owned())
+    Size::parse(text).ok_or_else(|| "expected a size such as 80x24 (columns x rows)".to_owned())
 }
 
 pub(crate) fn run(record: &Record) -> anyhow::Result<()> {
@@ -64,7 +64,7 @@ pub(crate) fn run(record: &Record) -> anyhow::Result<()> {
 fn chosen(names: &[String]) -> anyhow::Result<Vec<(String, Script)>> {
     let all = scripts()?;
     for name in names {
-        anyhow::ensure!(all.iter().any(|(known, _)| known == name), "no script is named `{name}`");
+        anyhow::ensure!(all.iter().any(|(known, _)| known == name), "no script named `{name}`");
     }
     let wanted = |(name, script): &(String, Script)| {
         script.trial().is_some() && (names.is_empty() || names.contains(name))
@@ -79,7 +79,7 @@ async fn scenario(
     home: &Path,
     record: &Record,
 ) -> anyhow::Result<()> {
-    let trial = script.trial().context("the scenario has a trial")?;
+    let trial = script.trial().context("the script has no `[trial]`")?;
     let wanted = |part: &str| record.parts.is_empty() || record.parts.iter().any(|one| one == part);
     if wanted("headless") {
         headless(cli, name, script, trial, home).await?;

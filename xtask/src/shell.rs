@@ -33,10 +33,10 @@ pub(crate) fn path_with(first: PathBuf) -> anyhow::Result<String> {
 pub(crate) fn path_with_tool(name: &str) -> anyhow::Result<String> {
     let tools = target().join("tools");
     if !present(name) && !tools.join("bin").join(name).exists() {
-        say(&format!("installing {name} into target/tools (once, some minutes)"));
+        say(&format!("installing {name} into target/tools (once, takes some minutes)"));
         let line = format!("cargo install {name} --locked --debug --root");
         run_words(&words_and(&line, &[tools.display()]), &[])
-            .with_context(|| format!("{name} is needed for this, and could not be installed"))?;
+            .with_context(|| format!("could not install {name}"))?;
     }
     path_with(tools.join("bin"))
 }
@@ -74,6 +74,27 @@ pub(crate) fn run_words(words: &[String], env: &[(&str, &str)]) -> anyhow::Resul
     Ok(())
 }
 
+/// Like [`run_words`], and passes each line of stdout on while it is printed.
+pub(crate) fn run_with_lines(
+    words: &[String],
+    env: &[(&str, &str)],
+    each: &mut dyn FnMut(&str),
+) -> anyhow::Result<()> {
+    let mut child = command(words, env)?
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| could_not_start(words))?;
+    let out = child.stdout.take().context("stdout is not piped")?;
+    for line in BufReader::new(out).lines() {
+        let line = line?;
+        eprintln!("{line}");
+        each(&line);
+    }
+    let status = child.wait()?;
+    ensure!(status.success(), "`{}` failed: {status}", words.join(" "));
+    Ok(())
+}
+
 /// The words of a line that has no blank within a word.
 pub(crate) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
@@ -87,7 +108,7 @@ pub(crate) fn words_and<W: ToString>(line: &str, more: &[W]) -> Vec<String> {
 /// Says what is run, and makes it ready to run in the root of the repository.
 fn command(words: &[String], env: &[(&str, &str)]) -> anyhow::Result<Command> {
     eprintln!("$ {}", words.join(" "));
-    let (program, args) = words.split_first().context("an empty command line")?;
+    let (program, args) = words.split_first().context("the command line is empty")?;
     let mut command = Command::new(program);
     // What `cargo run` says of xtask itself: build scripts that look at it (ring's) would have all above them built again.
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_package(name)) {
@@ -147,7 +168,7 @@ pub(crate) fn timed(
     directory: &Path,
     sign: &str,
 ) -> anyhow::Result<(Option<Duration>, Duration)> {
-    let (program, args) = command.split_first().context("an empty command line")?;
+    let (program, args) = command.split_first().context("the command line is empty")?;
     let since = Instant::now();
     let mut child = Command::new(program)
         .args(args)
@@ -159,7 +180,7 @@ pub(crate) fn timed(
         .stderr(Stdio::null())
         .spawn()
         .with_context(|| format!("could not start `{program}`"))?;
-    let out = child.stdout.take().context("its output was asked for")?;
+    let out = child.stdout.take().context("stdout is not piped")?;
     let mut first = None;
     for line in BufReader::new(out).lines() {
         if line?.contains(sign) {
@@ -188,10 +209,13 @@ impl Serving {
 
     /// The first JSON object that it prints.
     pub(crate) fn first_object(&mut self) -> anyhow::Result<serde_json::Value> {
-        let out = self.child.stdout.as_mut().context("its output was asked for")?;
+        let out = self.child.stdout.as_mut().context("stdout is not piped")?;
         let mut objects =
             serde_json::Deserializer::from_reader(out).into_iter::<serde_json::Value>();
-        objects.next().context("it printed nothing")?.context("it printed something else")
+        objects
+            .next()
+            .context("the program printed nothing")?
+            .context("the program did not print JSON")
     }
 }
 

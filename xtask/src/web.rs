@@ -1,18 +1,17 @@
 //! The web app's own checks and tests, in a copy under the target directory: nothing is written into the sources.
 
 use crate::release;
+use crate::requirements::{self, Skipped};
 use crate::shell::{self, present, say, target};
-use anyhow::Context;
+use crate::test::{TestCounts, build_program};
+use anyhow::{Context, anyhow};
 use pollux_e2e::{Cli, PINNED, in_ci};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The version of the Gemini CLI that `web/e2e/house.ts` starts.
+/// The version of Gemini CLI that the browser tests start.
 const NEWEST: &str = PINNED[2];
-/// Where Debian has its browser, and what it has of it without windows: with that one most tests take half as long.
-const CHROMIUM: &str = "/usr/bin/chromium";
-const WINDOWLESS: &str = "/usr/bin/chromium-headless-shell";
 
 /// A part of the web app's checks and tests.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -23,9 +22,9 @@ pub(crate) enum Part {
     Unit,
     /// Tests in a real browser, some of them with the daemon and the real Gemini CLI
     Browser,
-    /// Figures in a real browser, some of them with the daemon: a release build
+    /// Benchmarks in a real browser, with a release build of the daemon
     Speed,
-    /// Makes the picture of the README, `docs/pollux.png`, anew
+    /// Update the screenshot `docs/pollux.png`
     Picture,
 }
 
@@ -33,21 +32,25 @@ pub(crate) enum Part {
 pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
     match part {
         Some(Part::Check) => check(),
-        Some(Part::Unit) => copy()?.map_or(Ok(()), |copy| npm(&copy, "test")),
+        Some(Part::Unit) => finish(&unit_tests()?),
         Some(Part::Speed) => copy()?.map_or(Ok(()), |copy| speed(&copy)),
         Some(Part::Browser) => copy()?.map_or(Ok(()), |copy| {
-            build()?;
-            in_browser(&copy)
+            build_program()?;
+            finish(&in_browser(&copy)?)
         }),
         Some(Part::Picture) => copy()?.map_or(Ok(()), |copy| picture(&copy)),
-        None => check().and_then(|()| build()).and_then(|()| test()),
+        None => {
+            check()?;
+            build_program()?;
+            finish(&test()?)
+        }
     }
 }
 
-/// The program that the browser is given. `cargo xtask test` has it already, built with what its tests want of the same crates:
-/// to build it alone would be to build those once more.
-fn build() -> anyhow::Result<()> {
-    shell::run("cargo build --locked -p pollux")
+/// Fails if a test failed; for one part alone, vitest has printed the rest.
+fn finish(counts: &TestCounts) -> anyhow::Result<()> {
+    anyhow::ensure!(counts.failed == 0, "{} tests failed", counts.failed);
+    Ok(())
 }
 
 /// Types, lints and formatting.
@@ -65,87 +68,118 @@ fn audit(copy: &Path) -> anyhow::Result<()> {
     let object = object.and_then(Result::ok).unwrap_or_default();
     let counts = &object["metadata"]["vulnerabilities"];
     let Some(all) = counts["total"].as_u64() else {
-        say("*** NOT AUDITED: the npm registry does not tell of known holes here ***");
+        say("*** NOT AUDITED: the npm registry returned no audit data ***");
         return Ok(());
     };
     let bad = ["high", "critical"].iter().filter_map(|level| counts[level].as_u64()).sum::<u64>();
     anyhow::ensure!(
         bad == 0,
-        "{bad} packages of the web app have known holes: `npm audit` in web/"
+        "{bad} packages of the web app have serious vulnerabilities\n\nhint: run `npm audit` in web/"
     );
-    say(&format!(
-        "as it should be: no package of the web app has a serious known hole ({all} others)"
-    ));
+    say(&format!("npm audit: no package of the web app has a serious vulnerability ({all} minor)"));
     Ok(())
 }
 
-/// Unit and property tests; then, where a browser is, those in the browser against the program that was built.
-pub(crate) fn test() -> anyhow::Result<()> {
-    let Some(copy) = copy()? else { return Ok(()) };
-    npm(&copy, "test")?;
-    in_browser(&copy)
+/// Unit and property tests, then those in a browser against the program that was built.
+pub(crate) fn test() -> anyhow::Result<TestCounts> {
+    let mut counts = unit_tests()?;
+    if let Some(copy) = copy()? {
+        counts.add(in_browser(&copy)?);
+    }
+    Ok(counts)
+}
+
+/// Unit and property tests.
+pub(crate) fn unit_tests() -> anyhow::Result<TestCounts> {
+    let Some(copy) = copy()? else {
+        let test = "web app (unit and browser tests)".to_owned();
+        let skipped = vec![Skipped { test, reason: requirements::reason("npm") }];
+        return Ok(TestCounts { skipped, ..TestCounts::default() });
+    };
+    vitest(&copy, "test")
+}
+
+fn ensure_browser() -> anyhow::Result<()> {
+    requirements::install()?;
+    anyhow::ensure!(requirements::is_installed("chromium"), requirements::reason("chromium"));
+    Ok(())
 }
 
 /// One session of the real CLI, in its terminal and on a phone.
 fn picture(copy: &Path) -> anyhow::Result<()> {
-    anyhow::ensure!(browser()?, "chromium was not found\n\nhint: install Debian's `chromium`");
+    ensure_browser()?;
     Cli::install(NEWEST)?;
-    build()?;
+    build_program()?;
     npm(copy, "run picture")
 }
 
 /// With the program that people have, whose figures are the ones that count.
 fn speed(copy: &Path) -> anyhow::Result<()> {
-    anyhow::ensure!(browser()?, "chromium was not found\n\nhint: install Debian's `chromium`");
+    ensure_browser()?;
     Cli::install(NEWEST)?;
     release::program()?;
     npm(copy, "run build")?;
     npm_with(copy, "run speed", "release/pollux")
 }
 
-fn in_browser(copy: &Path) -> anyhow::Result<()> {
-    if !browser()? {
-        let text = "chromium was not found: the web app is not tested in a browser";
-        anyhow::ensure!(!in_ci(), "{text}\n\nhint: install Debian's `chromium`");
-        say(&format!("\n*** NOT TESTED: {text} ***\n"));
-        return Ok(());
+fn in_browser(copy: &Path) -> anyhow::Result<TestCounts> {
+    if !requirements::is_installed("chromium") {
+        return browser_tests_skipped(copy);
     }
-    // The version that the tests start, where no other test has installed it yet.
+    // The version that the tests start, if no other test has installed it yet.
     let cli = Cli::install(NEWEST)?;
     say(&format!("Gemini CLI {} is at {}", cli.version(), cli.program().display()));
     npm(copy, "run build")?;
-    npm(copy, "run e2e")?;
-    // One long story of a phone, a daemon and the real CLI: where it misses a moment, it is told from its beginning again.
-    if npm(copy, "run story").is_err() {
-        say("\n*** the story with the real CLI failed, and is tried once more ***\n");
-        npm(copy, "run story")?;
+    let mut counts = TestCounts::default();
+    for script in ["e2e", "speed"] {
+        counts.add(vitest(copy, script)?);
     }
-    npm(copy, "run speed")
+    Ok(counts)
 }
 
-/// The browser is Debian's own: it is installed where we may.
-pub(crate) fn browser() -> anyhow::Result<bool> {
-    let may = rustix::process::geteuid().is_root() && present("apt-get");
-    let lacks = |program: &str| may && !Path::new(program).exists();
-    if lacks(CHROMIUM) || lacks(WINDOWLESS) {
-        shell::run("apt-get update --quiet=2")?;
+/// Names the tests that a missing browser prevents.
+fn browser_tests_skipped(copy: &Path) -> anyhow::Result<TestCounts> {
+    let reason = requirements::reason("chromium");
+    anyhow::ensure!(!in_ci(), "{reason}");
+    let line = "exec -- vitest list --config e2e/vitest.config.ts";
+    let listed = shell::told_words(&in_place(copy, line), &[])?;
+    let tests = listed.lines().filter(|line| line.contains(" > "));
+    let skipped = tests.map(|test| Skipped { test: test.to_owned(), reason: reason.clone() });
+    Ok(TestCounts { skipped: skipped.collect(), ..TestCounts::default() })
+}
+
+/// Runs one script of `package.json` that starts vitest, and reads the counts from its JSON report.
+fn vitest(copy: &Path, script: &str) -> anyhow::Result<TestCounts> {
+    let path = target().join(format!("web-{script}.json"));
+    if path.exists() {
+        fs::remove_file(&path)?;
     }
-    if lacks(CHROMIUM) {
-        shell::run("apt-get install --quiet=2 --yes chromium")?;
+    let report = path.display();
+    let ran = npm(
+        copy,
+        &format!("run {script} -- --reporter=default --reporter=json --outputFile={report}"),
+    );
+    let Ok(text) = fs::read_to_string(&path) else {
+        return Err(ran.err().unwrap_or_else(|| anyhow!("{report} was not written")));
+    };
+    let report: Value = serde_json::from_str(&text)?;
+    let count = |name: &str| report[name].as_u64().and_then(|count| usize::try_from(count).ok());
+    let mut counts = TestCounts {
+        passed: count("numPassedTests").unwrap_or(0),
+        failed: count("numFailedTests").unwrap_or(0),
+        ..TestCounts::default()
+    };
+    // A file that cannot be loaded has no tests that failed.
+    if ran.is_err() && counts.failed == 0 {
+        counts.failed = count("numFailedTestSuites").unwrap_or(0).max(1);
     }
-    // Not every system has it, and it only saves time.
-    if lacks(WINDOWLESS)
-        && shell::run("apt-get install --quiet=2 --yes chromium-headless-shell").is_err()
-    {
-        say("no browser without windows is to be had: the whole one does");
-    }
-    Ok(Path::new(CHROMIUM).exists())
+    Ok(counts)
 }
 
 /// The sources beside their packages. None where there is no Node.
 fn copy() -> anyhow::Result<Option<PathBuf>> {
     if !present("node") || !present("npm") {
-        let text = "node and npm were not found: the web app is not checked";
+        let text = "node and npm are not installed: the web app is not checked";
         anyhow::ensure!(!in_ci(), "{text}\n\nhint: install Node 20 or newer");
         say(&format!("\n*** NOT CHECKED: {text} ***\n"));
         return Ok(None);
@@ -208,6 +242,7 @@ fn npm(place: &Path, words: &str) -> anyhow::Result<()> {
 fn npm_with(place: &Path, words: &str, program: &str) -> anyhow::Result<()> {
     let target = target();
     let at = |name: &str| target.join(name).display().to_string();
+    let gemini = target.join("gemini-cli").join(NEWEST).join("node_modules/.bin/gemini");
     let picture = shell::root().join("docs/pollux.png");
     let frames = shell::root().join("recordings/frames/headless-shell.jsonl");
     shell::run_words(
@@ -215,7 +250,7 @@ fn npm_with(place: &Path, words: &str, program: &str) -> anyhow::Result<()> {
         &[
             ("POLLUX_PROGRAM", &at(program)),
             ("POLLUX_WEB_SHOTS", &at("web/screenshots")),
-            ("POLLUX_GEMINI_CLI", &at("gemini-cli")),
+            ("GEMINI_CLI_PATH", &gemini.display().to_string()),
             ("POLLUX_PICTURE", &picture.display().to_string()),
             ("POLLUX_FRAMES", &frames.display().to_string()),
         ],

@@ -18,7 +18,7 @@ pub(crate) fn at_once(path: &Path) -> io::Result<File> {
 /// Opens a file to read it; an error where it is a pipe, a device or a directory.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let file = at_once(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 /// The whole of a file that is not long.
@@ -52,7 +52,7 @@ mod tests {
         let pipe = directory.path().join("settings.json");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
         for read in [read, whole] {
-            assert_eq!(read(&pipe).unwrap_err().to_string(), "it is not a file");
+            assert_eq!(read(&pipe).unwrap_err().to_string(), "not a regular file");
         }
         assert!(read(directory.path()).is_err());
         assert!(read("/dev/zero".as_ref()).is_err());

@@ -1,13 +1,10 @@
 //! The real Gemini CLI in pinned versions, installed from the npm registry into the target directory.
 
-use crate::package::{package, program, say};
+use crate::package::package;
+use crate::pinned::PINNED;
 use crate::place;
+use anyhow::Context;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-
-/// The versions that every change is tested with: the last with single-JSON sessions, the middle of the JSONL age,
-/// the newest.
-pub const PINNED: [&str; 3] = ["0.34.0", "0.47.0", "0.61.0"];
 
 /// What to say where the CLI cannot be installed.
 pub const NEEDED: &str =
@@ -65,17 +62,15 @@ impl Cli {
         Ok(all)
     }
 
-    /// All of them, installed if need be.
-    ///
-    /// Outside CI a machine without npm gives an empty list and a loud line: its other tests still count.
+    /// All versions to test with, installed if needed. A test that calls this starts with `requires!(npm)`.
     pub fn all() -> anyhow::Result<Vec<Self>> {
-        match Self::versions().iter().map(|version| Self::install(version)).collect() {
-            Err(error) if !place::in_ci() && !npm_is_here() => {
-                say(&format!("NOT TESTED: {NEEDED}\n{error:#}"));
-                Ok(Vec::new())
-            }
-            outcome => outcome,
-        }
+        Self::versions().iter().map(|version| Self::install(version)).collect()
+    }
+
+    /// The last of [`Cli::versions`]: the newest pinned version unless others were asked for.
+    pub fn last() -> anyhow::Result<Self> {
+        let version = Self::versions().pop().context("there is no version to test with")?;
+        Self::install(&version)
     }
 
     /// One version, installed if need be. Several processes may ask at once: one installs, the others wait.
@@ -113,12 +108,4 @@ fn turn(name: &str, of: usize) -> usize {
 
 fn number(version: &str) -> Vec<u32> {
     version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
-}
-
-fn npm_is_here() -> bool {
-    program("npm")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }

@@ -23,17 +23,25 @@
 mod cli;
 pub mod home;
 pub mod package;
+pub mod pinned;
 mod place;
+mod requirements;
+mod seed;
 mod stage;
 mod stream;
 mod terminal;
 mod wait;
 
-pub use cli::{Cli, NEEDED, PINNED};
+pub use cli::{Cli, NEEDED};
+pub use pinned::PINNED;
 pub use place::{
     cycles, daemon_kills, in_ci, kills, prompts, repository, script, scripts, side_by_side, storm,
     target, terminals,
 };
+pub use requirements::{
+    FAST_ENV, REQUIREMENTS, Requirement, SKIPPED_DIR_ENV, SkippedResult, is_skipped,
+};
+pub use seed::{SEED_ENV, seed, seeded_rng};
 pub use stage::{Acp, Line, Ran, Stage};
 pub use stream::outline;
 pub use terminal::{Terminal, kill_server};

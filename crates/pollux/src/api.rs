@@ -28,13 +28,12 @@ pub use session::{Context, Driver, Live, LivePart, OpenQuestion, Summary};
 
 /// The version of the API: the `1` of `/api/v1`. It rises only when an old client would misunderstand.
 pub const VERSION: u32 = 1;
-/// What this daemon can do beyond the version. A client looks here before it uses something new.
+/// Optional features of this daemon. A client checks this list before it uses a newer feature.
 pub const FEATURES: &[&str] = &[
     "resume", "queue", "shown", "search", "pages", "pairing", "scopes", "audit", "restore",
     "terminal", "screen", "images", "files", "models", "share", "push", "teams",
 ];
-/// How often the daemon says that it is there, in seconds. A client that has heard nothing for three times as long
-/// connects anew.
+/// Seconds between heartbeats of the daemon. A client that receives nothing for three times as long reconnects.
 pub const HEARTBEAT_SECONDS: u64 = 15;
 /// No frame is larger than about this. What is longer is cut, says so, and is fetched by page.
 pub const FRAME_BYTES: usize = 128 << 10;

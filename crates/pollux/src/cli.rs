@@ -26,19 +26,26 @@ use std::process::ExitCode;
 /// The version, with the commit where that is known.
 const VERSION: &str = env!("POLLUX_VERSION");
 
-/// Full two-way control of Gemini CLI sessions
+/// Run, steer and search Gemini CLI sessions
+///
+/// A session is one conversation with an agent (Gemini CLI). Team agents are sessions started from a profile, with `launch`,
+/// `handoff`, `assign` or a schedule.
 #[derive(Debug, Parser)]
 #[command(name = "pollux", version = VERSION, disable_help_subcommand = true)]
 #[command(after_help = "Examples:\n  \
-    pollux demo                                   see it work, with no key and nothing left behind\n  \
-    pollux run \"fix the failing test\"            one prompt; it asks before it changes something\n  \
-    pollux new --driver acp \"…\" ; pollux pair     a session that goes on when you leave, and a phone that steers it\n  \
-    pollux sessions search \"race condition\"      all that Gemini has ever written on this machine\n  \
-    pollux handoff reviewer \"the last commit\"    one agent works for another\n\n\
-    Exit codes: 0 done, 1 refused (unknown id, wrong argument), 2 failed, 130 cancelled.\n\
-    GEMINI_CLI_HOME names another home for Gemini's files, NO_COLOR turns colour off.\n\
-    Completion, of session ids too: `source <(COMPLETE=bash pollux)`, or zsh;\n\
-    for fish `COMPLETE=fish pollux | source`. There are elvish and powershell too.")]
+    pollux demo                                try it without an API key\n  \
+    pollux run \"fix the failing test\"          run one prompt, ask before changes\n  \
+    pollux new --driver acp \"…\"; pollux pair   start a session, steer it by phone\n  \
+    pollux sessions search \"race condition\"    search all Gemini CLI sessions\n  \
+    pollux handoff reviewer \"the last commit\"  give an agent a job and wait\n\n\
+    Exit codes, unless a command's help says otherwise: 0 success, 1 rejected\n\
+    (unknown ID, invalid argument), 2 failed, 130 cancelled.\n\n\
+    Environment: GEMINI_CLI_HOME sets the parent directory of `.gemini` (default:\n\
+    your home directory). NO_COLOR turns colour off.\n\n\
+    Shell completion, including session IDs: `source <(COMPLETE=bash pollux)`, or\n\
+    `COMPLETE=zsh`. For fish: `COMPLETE=fish pollux | source`. For other shells, set\n\
+    `COMPLETE=elvish` or `COMPLETE=powershell`.\n\n\
+    Run `pollux <command> --help` for details.")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -66,19 +73,21 @@ enum Command {
     Model(live::orders::Model),
     Stop(live::stop::Stop),
     Adopt(live::adopt::Adopt),
-    /// What Gemini has written on this machine: list, show, search, count, export, follow, rescue
+    /// Work with Gemini CLI's own session files: list, show, search, export, ...
     #[command(subcommand)]
     Sessions(sessions::Sessions),
-    /// One recorded file as events, one JSON object on each line: for tests and bug reports
+    /// Convert a recording to events (for tests and bug reports)
+    ///
+    /// Prints one JSON object per line.
     Translate(translate::Translate),
     Rehearse(rehearse::Rehearse),
-    /// Have Gemini CLI tell Pollux when sessions, turns and tools begin and end
+    /// Manage the Gemini CLI hooks that report sessions, turns and tool calls to Pollux
     #[command(subcommand)]
     Hooks(hooks::Hooks),
     Hook(hook::Hook),
     Man(man::Man),
     ClaudeMcp(claude::bridge::Mcp),
-    /// What Pollux and the agent can do
+    /// Show what Pollux and the installed agent support
     Capabilities(capabilities::Capabilities),
 }
 

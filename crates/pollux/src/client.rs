@@ -113,8 +113,10 @@ impl Client {
             tokio::time::sleep(ASK).await;
         }
         let why = error_in(&journal, written).map(|why| format!(": {why}")).unwrap_or_default();
-        let trouble = Trouble::failed("no_daemon", format!("the daemon did not come up{why}"));
-        Err(trouble.hint(format!("{} says why; or run `pollux serve`", journal.display())).into())
+        let trouble = Trouble::failed("no_daemon", format!("could not start the daemon{why}"));
+        Err(trouble
+            .hint(format!("see {}, or run `pollux serve` to watch it start", journal.display()))
+            .into())
     }
 
     /// Asks for something.
@@ -161,7 +163,7 @@ impl Client {
             let latest = (driven < all.len()).then(|| all.swap_remove(driven));
             return latest.ok_or_else(|| {
                 Trouble::refused("no_sessions", "there are no sessions")
-                    .hint("begin one: `pollux new`")
+                    .hint("start one with `pollux new`")
                     .into()
             });
         }
@@ -204,8 +206,8 @@ impl Client {
         if response.status().is_success() {
             let read = response.json().await;
             return read.with_context(|| {
-                let message = "the daemon said something else than was expected";
-                let hint = "it may be of another version: `pollux serve down` ends it, and the next command starts another";
+                let message = "unexpected response from the daemon";
+                let hint = "it may be another version: stop it with `pollux serve down`, and the next command starts a new one";
                 Trouble::failed("daemon", message).hint(hint)
             });
         }
@@ -215,7 +217,7 @@ impl Client {
     async fn refused(&self, response: Response) -> anyhow::Error {
         let status = response.status();
         let Ok(problem) = response.json::<Problem>().await else {
-            let trouble = Trouble::failed("daemon", format!("the daemon answered {status}"));
+            let trouble = Trouble::failed("daemon", format!("the daemon returned {status}"));
             return trouble.hint(self.says_why()).into();
         };
         if !status.is_server_error() {
@@ -229,23 +231,23 @@ impl Client {
 
     /// It has ended while it was needed.
     pub fn gone(&self) -> Trouble {
-        let hint = format!("{}; the next command starts another", self.says_why());
-        Trouble::failed(GONE, "the daemon is gone").hint(hint)
+        let hint = format!("{}; the next command starts a new daemon", self.says_why());
+        Trouble::failed(GONE, "the daemon has stopped").hint(hint)
     }
 
     /// It holds the socket, and so no other can be started.
     fn silent(&self) -> Trouble {
         let end = match self.place.announced() {
-            Some(address) => format!("`kill {}` ends it", address.pid),
-            None => "end its process".to_owned(),
+            Some(address) => format!("stop it with `kill {}`", address.pid),
+            None => "stop its process".to_owned(),
         };
-        let hint = format!("{end}, and the next command starts another; {}", self.says_why());
-        Trouble::failed("daemon_silent", "the daemon runs, but does not answer").hint(hint)
+        let hint = format!("{end}, and the next command starts a new daemon; {}", self.says_why());
+        Trouble::failed("daemon_silent", "the daemon is running but does not respond").hint(hint)
     }
 
     /// Where to look for what the daemon does not tell.
     pub fn says_why(&self) -> String {
-        format!("{} says why", self.place.journal().display())
+        format!("see {}", self.place.journal().display())
     }
 }
 
@@ -271,13 +273,13 @@ pub fn escaped(word: &str) -> String {
 /// Starts a daemon that outlives this program.
 fn spawn(config: &Config, arguments: &[OsString]) -> anyhow::Result<Child> {
     let journal = journal(&Place::new(&config.data)).with_context(|| {
-        let hint = format!("{} must be a directory that you may write to", config.data.display());
-        Trouble::failed("no_daemon", "the daemon could not be started").hint(hint)
+        let hint = format!("{} must be a writable directory", config.data.display());
+        Trouble::failed("no_daemon", "could not start the daemon").hint(hint)
     })?;
-    let program = std::env::current_exe().context("where is this program?")?;
+    let program = std::env::current_exe().context("could not find the path of this program")?;
     let mut command = serve(&program, arguments);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(journal);
-    command.spawn().context("the daemon could not be started")
+    command.spawn().context("could not start the daemon")
 }
 
 /// Where the daemon says what happens to it.

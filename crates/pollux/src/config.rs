@@ -56,9 +56,9 @@ impl Config {
         let home = home.map_or_else(|| base.home_dir().to_path_buf(), PathBuf::from);
         let some = |name| env::var(name).ok().filter(|value| !value.is_empty());
         let cwd = env::current_dir().map_err(|error| {
-            let message = "the directory that you are in cannot be used";
+            let message = "the current directory is not accessible";
             let trouble = Trouble::failed("no_directory", message);
-            anyhow::Error::new(error).context(trouble.hint("change to one that is there"))
+            anyhow::Error::new(error).context(trouble.hint("change to an existing directory"))
         })?;
         Ok(Self {
             gemini: home.join(".gemini"),
@@ -135,9 +135,9 @@ fn parsed<T: FromStr>(name: &'static str) -> anyhow::Result<Option<T>> {
         return Ok(None);
     }
     let Ok(value) = text.parse() else {
-        let message = format!("{name} is `{text}`, which cannot be used");
+        let message = format!("invalid value `{text}` for {name}");
         let trouble = Trouble::refused("wrong_variable", message);
-        return Err(trouble.hint("correct it, or unset it").into());
+        return Err(trouble.hint("correct or unset it").into());
     };
     Ok(Some(value))
 }

@@ -225,7 +225,7 @@ fn facts(header: &Header<'_>, options: &Options<'_>) -> Vec<(&'static str, Strin
 fn tokens(usage: &Usage) -> Option<String> {
     let parts = [
         (usage.input_tokens, "in"),
-        (usage.cached_tokens, "of it cached"),
+        (usage.cached_tokens, "cached"),
         (usage.output_tokens, "out"),
         (usage.thoughts_tokens, "thoughts"),
         (usage.tool_tokens, "tool"),

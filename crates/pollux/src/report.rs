@@ -108,11 +108,11 @@ pub fn quiet(text: &str) {
 /// Why a run failed.
 pub fn failure(failure: &Failure) {
     aside(format_args!("{ERROR}error:{ERROR:#} {}", clean(&failure.message)));
-    let mut facts = vec![failure.code.to_owned()];
+    let mut facts = vec![format!("code: {}", failure.code)];
     facts.extend(failure.exit_code.map(|code| format!("exit code {code}")));
     facts.extend(failure.signal.map(|signal| format!("signal {signal}")));
     facts.extend(failure.http_status.map(|status| format!("HTTP {status}")));
-    facts.extend(failure.retryable.then(|| "may succeed when it is tried again".to_owned()));
+    facts.extend(failure.retryable.then(|| "may succeed if retried".to_owned()));
     aside(format_args!("  {}", facts.join(", ")));
     if let Some(hint) = &failure.hint {
         aside(format_args!("\n{HINT}hint:{HINT:#} {}", clean(hint)));

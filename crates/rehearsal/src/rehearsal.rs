@@ -47,7 +47,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// There is a file already where the script is to be recorded.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The file.
         path: PathBuf,

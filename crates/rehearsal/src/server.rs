@@ -100,7 +100,7 @@ async fn handle(State(show): State<Arc<Show>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let n = show.count.fetch_add(1, Ordering::Relaxed) + 1;
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
-        let message = "the body is longer than 64 MiB or broke off";
+        let message = "the request body is longer than 64 MiB or incomplete";
         let status = StatusCode::PAYLOAD_TOO_LARGE;
         show.journal.write(n, request_event(&parts, None, &Value::Null));
         Note::new(show, n, "refused".to_owned()).said(status.as_u16(), json!(message), Ended::Done);
@@ -228,7 +228,7 @@ fn plain(show: &Arc<Show>, n: u64, target: &Target, read: &Value) -> Response {
         Target::Models => ("models", 200, json!({ "models": MODELS.map(model) })),
         Target::Model(name) => ("models", 200, model(name)),
         Target::Unknown(_) | Target::Words { .. } => {
-            let message = "the rehearsal does not know this address";
+            let message = "unknown route";
             (
                 "unknown",
                 404,
@@ -290,7 +290,7 @@ fn without_secrets(headers: &HeaderMap) -> BTreeMap<String, String> {
     };
     let text = |(name, value): (&header::HeaderName, &header::HeaderValue)| {
         let shown = if secret(name.as_str()) {
-            "(not shown)".into()
+            "(hidden)".into()
         } else {
             String::from_utf8_lossy(value.as_bytes())
         };

@@ -40,7 +40,7 @@ struct Told {
 /// Runs the benches that are named, or all. What is not run stays as it was.
 pub(crate) fn run(all: &[String], only: &[String]) -> anyhow::Result<()> {
     let unknown = only.iter().find(|name| !all.contains(name));
-    anyhow::ensure!(unknown.is_none(), "there is no bench {unknown:?}; there are {all:?}");
+    anyhow::ensure!(unknown.is_none(), "unknown benchmark {unknown:?} (expected: {all:?})");
     let data = root().join("docs/figures.json");
     let kept = fs::read_to_string(&data).unwrap_or_else(|_| "{}".to_owned());
     let mut told: BTreeMap<String, Told> = serde_json::from_str(&kept)?;
@@ -65,7 +65,7 @@ pub(crate) fn run(all: &[String], only: &[String]) -> anyhow::Result<()> {
     fs::write(root().join("docs/figures.md"), page(&told)?)?;
     fs::write(root().join("docs/figures.svg"), picture(&told)?)?;
     say("\nwrote docs/figures.md, docs/figures.svg and docs/figures.json");
-    anyhow::ensure!(broken.is_empty(), "not all is kept: {}", broken.join(", "));
+    anyhow::ensure!(broken.is_empty(), "some limits were exceeded: {}", broken.join(", "));
     Ok(())
 }
 
@@ -79,7 +79,7 @@ fn one(name: &str) -> anyhow::Result<(Told, bool)> {
     let own = std::env::current_exe()?;
     let line = [own.display().to_string(), "bench".to_owned(), name.to_owned()];
     let kept = shell::run_words(&line, &[(FILE, &file.display().to_string())]).is_ok();
-    let lines = fs::read_to_string(&file).context("it told no figures")?;
+    let lines = fs::read_to_string(&file).context("the benchmark printed no JSON")?;
     let figures = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let said = |line: &str| shell::capture_with(line, &[]).map(|text| text.trim().to_owned());
     let at = said("date -u +%Y-%m-%d")?;

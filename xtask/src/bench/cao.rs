@@ -1,8 +1,9 @@
 //! The peer of teams, really run: CLI Agent Orchestrator from Python's registry, its server and the helper that each agent gets.
 #![expect(clippy::disallowed_methods, reason = "this is what starts the measured programs")]
 
+use crate::requirements;
 use anyhow::Context;
-use pollux_e2e::package::python_package;
+use pollux_e2e::pinned::CAO;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,8 +12,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Its newest version. The last that could drive Gemini CLI is 2.1.1.
-pub(crate) const VERSION: &str = "2.5.4";
 /// How often each thing is measured; the quickest counts.
 const RUNS: usize = 3;
 /// A server that has not answered by then does not.
@@ -34,7 +33,10 @@ pub(crate) fn helper() -> anyhow::Result<Option<Cost>> {
         writeln!(child.0.stdin.as_mut().context("a pipe")?, "{HELLO}")?;
         let mut line = String::new();
         BufReader::new(child.0.stdout.as_mut().context("a pipe")?).read_line(&mut line)?;
-        anyhow::ensure!(line.contains("\"result\""), "the peer's helper said {line:?}");
+        anyhow::ensure!(
+            line.contains("\"result\""),
+            "unexpected output from the peer's helper: {line:?}"
+        );
         Ok(child)
     })
 }
@@ -47,7 +49,7 @@ pub(crate) fn server() -> anyhow::Result<Option<Cost>> {
         let child = peer.start("cli_agent_orchestrator.api.main", &given)?;
         let since = Instant::now();
         while !is_well(port) {
-            anyhow::ensure!(since.elapsed() < PATIENCE, "the peer's server did not answer");
+            anyhow::ensure!(since.elapsed() < PATIENCE, "the peer's server did not respond");
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(child)
@@ -93,8 +95,10 @@ impl Drop for Running {
 }
 
 fn least(start: impl Fn(&Peer) -> anyhow::Result<Running>) -> anyhow::Result<Option<Cost>> {
-    let package = python_package("cao", "cli-agent-orchestrator", VERSION)?;
-    let Some(package) = package else { return Ok(None) };
+    if !requirements::is_installed("python") {
+        return Ok(None);
+    }
+    let package = CAO.python()?;
     let peer = Peer { package, home: TempDir::new()? };
     let mut cost = Cost { start: f64::INFINITY, memory: f64::INFINITY };
     for _ in 0..RUNS {

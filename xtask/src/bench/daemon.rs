@@ -5,6 +5,7 @@ use super::table::Figures;
 use crate::release;
 use crate::shell;
 use anyhow::Context;
+use pollux_e2e::pinned::CAO;
 use serde_json::Value;
 
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -19,7 +20,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     table.at_most("start to first answer", figure("start_ms"), 50.0, " ms");
     table.at_most("memory when idle", figure("idle_mb"), 25.0, " MB");
     if let Some(cao::Cost { start, memory }) = peer {
-        let what = format!("  `cao-server` {}, run beside: start, memory", cao::VERSION);
+        let what = format!("  `cao-server` {}, run beside: start, memory", CAO.version);
         table.tell(&what, &format!("{start:.0} ms, {memory:.0} MB"));
     }
     table.at_most("memory for each idle session", figure("session_mb"), 1.0, " MB");

@@ -70,7 +70,7 @@ impl Running {
                 return Ok(line);
             }
         }
-        anyhow::bail!("it ended before `{sign}` came")
+        anyhow::bail!("the program ended before it printed `{sign}`")
     }
 
     /// Opens a session over ACP and gives it a prompt.

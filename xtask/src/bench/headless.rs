@@ -58,7 +58,7 @@ fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
     ];
     let measure = |command: &[String], sign: &str| -> anyhow::Result<Times> {
         let (first, total) = shell::timed(command, &env, &work, sign)?;
-        Ok((milliseconds(first.context("no text came")?), milliseconds(total)))
+        Ok((milliseconds(first.context("the CLI printed no text")?), milliseconds(total)))
     };
     let (bare_sign, our_sign) = (r#""role":"assistant""#, r#""type":"text_grew""#);
     // Once each, so that files are in memory and the version is known.
@@ -135,7 +135,7 @@ fn make(file: &Path) -> anyhow::Result<()> {
     if file.exists() {
         return Ok(());
     }
-    say("making a stream of 200 MB (once)");
+    say("creating a stream of 200 MB (once)");
     let mut recorded = String::new();
     for version in fs::read_dir(shell::root().join("recordings"))? {
         let Ok(files) = fs::read_dir(version?.path().join("headless")) else { continue };
@@ -146,7 +146,7 @@ fn make(file: &Path) -> anyhow::Result<()> {
             }
         }
     }
-    ensure!(!recorded.is_empty(), "there are no recordings");
+    ensure!(!recorded.is_empty(), "no recordings found");
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;
     }

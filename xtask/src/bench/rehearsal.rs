@@ -33,7 +33,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let env: serde_json::Value = server.first_object()?;
     let address =
         env["GOOGLE_GEMINI_BASE_URL"].as_str().and_then(|url| url.strip_prefix("http://"));
-    let address = address.context("the server did not say where it is")?.to_owned();
+    let address = address.context("the server did not print its address")?.to_owned();
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut figures = Figures::default();
     threads.block_on(measure(&address, &mut figures))?;

@@ -70,7 +70,7 @@ impl Figures {
             }
         }
         let broken = self.lines.iter().filter(|line| !line.kept()).count();
-        anyhow::ensure!(broken == 0, "{broken} of the figures above are not kept");
+        anyhow::ensure!(broken == 0, "{broken} figures above exceed their limits");
         Ok(())
     }
 }

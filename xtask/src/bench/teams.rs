@@ -7,6 +7,7 @@ use super::table::Figures;
 use crate::release;
 use crate::shell;
 use anyhow::Context;
+use pollux_e2e::pinned::CAO;
 use serde_json::Value;
 
 pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
@@ -35,6 +36,6 @@ pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
 /// The peer's helper, and ours by it.
 fn beside(table: &mut Figures, both: Option<(f64, f64)>, unit: &str) {
     let Some((theirs, ours)) = both else { return };
-    let what = format!("  `cao-mcp-server` {}, run beside; ours by it", cao::VERSION);
+    let what = format!("  `cao-mcp-server` {}, run beside; ours by it", CAO.version);
     table.tell(&what, &format!("{theirs:.0} {unit}; {:.4}x", ours / theirs));
 }

@@ -106,7 +106,7 @@ async fn becomes(live: &mut Live, wanted: SessionStatus) -> anyhow::Result<()> {
                 return Ok(());
             }
         }
-        Err(anyhow!("the agent is gone"))
+        Err(anyhow!("the agent exited"))
     };
     tokio::time::timeout(Duration::from_mins(1), heard).await.context(format!("no {wanted:?}"))?
 }
@@ -281,7 +281,9 @@ async fn bare_start(host: &Host, stage: &Stage) -> anyhow::Result<Duration> {
             }
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), shown).await.context("the CLI did not start")?;
+    tokio::time::timeout(Duration::from_mins(1), shown)
+        .await
+        .context("Gemini CLI did not start")?;
     let time = since.elapsed();
     pane.kill().await?;
     Ok(time)

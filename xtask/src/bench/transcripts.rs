@@ -7,7 +7,7 @@ use crate::release;
 use crate::shell::{self, present, say, target};
 use anyhow::ensure;
 use pollux_agent::gemini::transcript::follow::Follow;
-use pollux_e2e::package::CCUSAGE;
+use pollux_e2e::pinned::CCUSAGE;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,7 @@ const NODE: &str = "const fs=require('fs');for(const f of fs.readdirSync(process
     if(f.endsWith('.jsonl')){for(const l of t.split('\\n'))if(l)JSON.parse(l)}else JSON.parse(t)}";
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    ensure!(
-        present("node"),
-        "this compares with Node, and there is no `node` here\n\nhint: install Node 20 or newer"
-    );
+    ensure!(present("node"), "this benchmark needs Node.js\n\nhint: install Node.js 20 or newer");
     release::program()?;
     let data = target().join("bench/transcripts");
     make(&data)?;
@@ -77,7 +74,7 @@ fn make(data: &Path) -> anyhow::Result<()> {
     if done.exists() {
         return Ok(());
     }
-    say("making the data (once)");
+    say("creating test data (once)");
     if data.exists() {
         fs::remove_dir_all(data)?;
     }
@@ -119,7 +116,7 @@ fn pollux(arguments: &str, home: &Path, cache: &Path) -> Measured {
 /// One session of 50 MB.
 fn large(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
     let (home, chats) = (set.home(data, "large"), set.chats(data, "large"));
-    let file = fs::read_dir(&chats)?.next().ok_or_else(|| anyhow::anyhow!("no data"))??.path();
+    let file = fs::read_dir(&chats)?.next().ok_or_else(|| anyhow::anyhow!("no test data"))??.path();
     let size = megabytes(fs::metadata(&file)?.len());
     let cold = fresh(data)?;
     let show = pollux(&format!("sessions show {} --format json", file.display()), &home, &cold);
@@ -210,7 +207,7 @@ impl<'p> Followed<'p> {
         let started = Instant::now();
         let events = self.follow.poll();
         self.times.push(started.elapsed().as_secs_f64());
-        ensure!(!events.is_empty(), "a new message was not seen");
+        ensure!(!events.is_empty(), "did not see the new message");
         Ok(())
     }
 

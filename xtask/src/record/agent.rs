@@ -27,7 +27,7 @@ pub(super) async fn record(
     }
     if !matches!(turn, Ok(Ok(()))) {
         let why = turn.map_or_else(
-            |_| "too long".to_owned(),
+            |_| "timed out".to_owned(),
             |turn| format!("{:#}", turn.err().unwrap_or(anyhow::anyhow!("?"))),
         );
         writeln!(text, "{}", json!({ "dir": "meta", "msg": { "ended": why } }))?;

@@ -284,7 +284,7 @@ async fn ask<T>(
 
 fn gone(step: Step) -> Failure {
     let phase = if step == Step::Handshake { Phase::Handshake } else { Phase::Request };
-    Failure::new(phase, "agent_gone", "the agent has ended").hint("start it again")
+    Failure::new(phase, "agent_gone", "the agent has exited").hint("start it again")
 }
 
 /// A session of an agent: its events, in order, each once.
@@ -334,8 +334,8 @@ impl Control {
     /// Gives the agent a prompt. Refused where it still works, and where nothing is said.
     pub async fn prompt(&self, prompt: Prompt) -> Result<(), Failure> {
         if prompt.is_empty() {
-            let failure = Failure::new(Phase::Start, "no_prompt", "there is no prompt");
-            return Err(failure.hint("give it as an argument, or on stdin"));
+            let failure = Failure::new(Phase::Start, "no_prompt", "the prompt is empty");
+            return Err(failure.hint("pass it as an argument or on stdin"));
         }
         self.order(What::Prompt(prompt)).await
     }

@@ -92,7 +92,10 @@ impl Connection {
         }
         let mut child = program.spawn().map_err(|error| not_started(config, &error))?;
         let (Some(stdin), Some(stdout)) = (child.stdin(), child.stdout()) else {
-            return Err(not_started(config, &io::Error::other("it has no pipes")));
+            return Err(not_started(
+                config,
+                &io::Error::other("its stdin and stdout are not piped"),
+            ));
         };
         let mut connection = Self::over(config, Box::new(stdout), Box::new(stdin));
         connection.child = Some(child);
@@ -236,13 +239,14 @@ async fn write(mut stdin: Writer, mut unsent: mpsc::Receiver<Vec<u8>>) {
 }
 
 fn no_directory(config: &Config, error: &io::Error) -> Failure {
-    let message = format!("cannot work in {}: {error}", config.cwd.display());
-    Failure::new(Phase::Start, "no_directory", message).hint("name another one with `--cwd`")
+    let message = format!("cannot use the working directory {}: {error}", config.cwd.display());
+    Failure::new(Phase::Start, "no_directory", message).hint("choose another one with `--cwd`")
 }
 
 fn not_started(config: &Config, error: &io::Error) -> Failure {
-    let message = format!("{} could not be started: {error}", config.program.display());
-    Failure::new(Phase::Start, "not_started", message).hint("is it installed and on the PATH?")
+    let message = format!("could not start {}: {error}", config.program.display());
+    Failure::new(Phase::Start, "not_started", message)
+        .hint("check that it is installed and on the PATH")
 }
 
 impl fmt::Debug for Connection {

@@ -271,7 +271,7 @@ impl Engine {
             }
             // Notifications that are not known are none of ours.
             Ok(Frame::Notification { method, .. }) => {
-                self.noise(&format!("a notification `{method}` is not known"), line);
+                self.noise(&format!("unknown notification `{method}`"), line);
             }
             Ok(Frame::Request { id, method, params }) => self.asked(id, &method, params).await,
             Ok(Frame::Response { id, outcome }) => self.response(id, outcome, line),
@@ -282,7 +282,7 @@ impl Engine {
     fn update(&mut self, params: Json<'_>, line: &str) {
         let params: Params<'_> = object(params);
         let (Some(id), Some(update)) = (text(params.session_id), params.update) else {
-            return self.noise("an update of no session", line);
+            return self.noise("an update without a session id", line);
         };
         if let Some(live) = self.sessions.get_mut(id.as_ref()) {
             live.update(update, &self.connection);
@@ -293,7 +293,7 @@ impl Engine {
 
     fn response(&mut self, id: &RawValue, outcome: Result<Json<'_>, RpcError<'_>>, line: &str) {
         let Some(pending) = request_number(id).and_then(|id| self.pending.remove(&id)) else {
-            return self.noise("an answer to nothing that was asked", line);
+            return self.noise("a response without a matching request", line);
         };
         let outcome = match outcome {
             Ok(result) => Ok(result),

@@ -14,7 +14,7 @@ pub(super) fn confined(root: &Path, path: &str) -> io::Result<PathBuf> {
     if file != root && is_below(&file, &root) {
         return Ok(file);
     }
-    let message = format!("{path} is not in {}", root.display());
+    let message = format!("{path} is outside {}", root.display());
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
@@ -57,7 +57,7 @@ fn is_file(path: &str, metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is no file")))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is not a regular file")))
 }
 
 #[cfg(test)]

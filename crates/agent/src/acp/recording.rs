@@ -133,7 +133,7 @@ impl Player {
             }
             (Some("out" | "meta"), _) => {}
             _ => {
-                let reason = "the line is none of a recording".to_owned();
+                let reason = "the line is not part of a recording".to_owned();
                 let text = line.to_owned();
                 self.say(Source::Pollux, EventKind::Unread { line: None, reason, text });
             }
@@ -234,7 +234,7 @@ impl Player {
             Ok(Frame::Request { .. }) => {}
             Ok(Frame::Response { id, outcome }) => self.response(id, outcome, message),
             Ok(Frame::Notification { method, .. }) => {
-                self.unread(format!("a notification `{method}` is not known"), message);
+                self.unread(format!("unknown notification `{method}`"), message);
             }
             Err(reason) => self.unread(reason.to_owned(), message),
         }
@@ -248,7 +248,7 @@ impl Player {
     fn update(&mut self, params: Json<'_>, message: &str) {
         let params: Params<'_> = object(params);
         let (Some(id), Some(update)) = (text(params.session_id), params.update) else {
-            return self.unread("an update of no session".to_owned(), message);
+            return self.unread("an update without a session id".to_owned(), message);
         };
         let session = self.session(&id);
         if session.replays {
@@ -279,7 +279,7 @@ impl Player {
 
     fn response(&mut self, id: &RawValue, outcome: Result<Json<'_>, RpcError<'_>>, message: &str) {
         let Some(asked) = self.asked.remove(id.get()) else {
-            return self.unread("an answer to nothing that was asked".to_owned(), message);
+            return self.unread("a response without a matching request".to_owned(), message);
         };
         match (asked, outcome) {
             (Asked::Hello, Ok(json)) => self.about = Some(About::read(json, None)),

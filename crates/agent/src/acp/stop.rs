@@ -40,7 +40,7 @@ pub(super) fn why(
         End::Answered(answer) => *answer,
         End::Failed(failure) => return error((*failure).clone()),
         End::Gone => {
-            return error(Failure::new(Phase::Response, "agent_ended", "the agent has ended"));
+            return error(Failure::new(Phase::Response, "agent_ended", "the agent has exited"));
         }
     };
     if let Some(failure) = dialect.emptiness(answer, told.chunks + told.calls > 0) {
@@ -51,22 +51,23 @@ pub(super) fn why(
         Some("end_turn") => (StopReason::EndTurn, None, None),
         Some("cancelled") => (StopReason::Cancelled, Some(stopped(StopReason::Cancelled)), None),
         Some("max_turn_requests") => {
-            let message = "the agent stopped itself: too many turns, or it went in circles";
+            let message = "the agent reached its own limit of model requests or detected a loop";
             let failure = Failure::new(Phase::Budget, "max_turns", message)
-                .hint("go on with another prompt, or raise the agent's own limit");
+                .hint("send another prompt, or raise the agent's own limit");
             (StopReason::MaxTurns, Some(failure), None)
         }
         Some("max_tokens") => {
-            let notice = "the agent stopped at a limit of tokens: of the answer, or of what the model can hold";
+            let notice =
+                "the agent reached a token limit: of one answer, or of the model's context";
             (StopReason::EndTurn, None, Some(notice.to_owned()))
         }
         Some("refusal") => {
             let failure = Failure::new(Phase::Response, "refused", "the model refused to answer");
-            error(failure.hint("ask in another way, or use another model"))
+            error(failure.hint("rephrase the prompt, or use another model"))
         }
         reason => {
             let reason = reason.unwrap_or("none");
-            let notice = format!("the turn ended with a stop reason that is not known: {reason}");
+            let notice = format!("the turn ended with an unknown stop reason: {reason}");
             (StopReason::EndTurn, None, Some(notice))
         }
     }
@@ -80,13 +81,13 @@ fn ended_by_itself(answer: &RawValue) -> bool {
 fn stopped(reason: StopReason) -> Failure {
     match reason {
         StopReason::Timeout => {
-            Failure::new(Phase::Budget, "timeout", "the turn took too long: the turn budget")
-                .hint("give it more time with `--timeout`")
+            Failure::new(Phase::Budget, "timeout", "the turn exceeded its time limit")
+                .hint("raise the limit with `--timeout`")
                 .retryable()
         }
         StopReason::MaxTurns => {
-            Failure::new(Phase::Budget, "max_turns", "the turn asked the model as often as it may")
-                .hint("allow more with `--max-turns`, or go on with `--resume`")
+            Failure::new(Phase::Budget, "max_turns", "the turn reached its limit of model requests")
+                .hint("raise the limit with `--max-turns`, or continue with `--resume`")
         }
         _ => Failure::new(Phase::Cancelled, "cancelled", "the turn was cancelled"),
     }

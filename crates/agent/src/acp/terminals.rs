@@ -51,7 +51,7 @@ impl Terminals {
     /// Starts a command in the directory of a session, or below it. Gives its number.
     pub(super) fn create(&mut self, root: &Path, params: &Params<'_>) -> io::Result<String> {
         if self.open.len() >= MOST {
-            let message = format!("{MOST} terminals are open: release one first");
+            let message = format!("{MOST} terminals are already open: release one first");
             return Err(io::Error::other(message));
         }
         let limit = number(params.output_byte_limit).and_then(|limit| usize::try_from(limit).ok());

@@ -81,7 +81,7 @@ impl Translator {
             Some("agent_thought_chunk") => self.chunk(Part::Thinking, &update, raw, out),
             Some("tool_call" | "tool_call_update") => match Call::read(Some(raw)) {
                 Some(call) => self.call(&call, out),
-                None => out.push(unread("a call without an id", raw.get())),
+                None => out.push(unread("a tool call without an id", raw.get())),
             },
             Some("current_mode_update") => match text(update.mode) {
                 Some(id) => out.push(mode_named(&id)),
@@ -101,7 +101,7 @@ impl Translator {
                 | "plan"
                 | "usage_update",
             ) => {}
-            Some(kind) => out.push(unread(&format!("an update `{kind}` is not known"), raw.get())),
+            Some(kind) => out.push(unread(&format!("unknown update `{kind}`"), raw.get())),
             None => out.push(unread("an update without a kind", raw.get())),
         }
     }
@@ -115,7 +115,7 @@ impl Translator {
     ) {
         let block: wire::Piece<'a> = wire::object(update.content);
         let Some(words) = block.text.and_then(Text::from_raw) else {
-            return out.push(unread("a chunk that is no text", raw.get()));
+            return out.push(unread("a chunk that is not text", raw.get()));
         };
         if part == Part::Text
             && let Said::Mode(mode) = self.dialect.said(&words.to_str())
@@ -216,7 +216,7 @@ impl Translator {
             kind: self.kind(&call),
             tool_id: open.is_some().then(|| Text::from(call.id.to_string())),
             tool: name,
-            text: Text::from(call.title.as_deref().unwrap_or("May it?").to_owned()),
+            text: Text::from(call.title.as_deref().unwrap_or("Allow this?").to_owned()),
             meaning: meaning.map(Box::new),
             input: self.dialect.input(&call).map(Box::new),
             request,
@@ -251,7 +251,7 @@ impl Translator {
         let open = self.calls.iter().filter(|(_, call)| !call.ended);
         let mut open: Vec<String> = open.map(|(id, _)| id.clone()).collect();
         open.sort_unstable();
-        open.iter().filter_map(|id| self.end(id, "the turn ended while it was open")).collect()
+        open.iter().filter_map(|id| self.end(id, "the turn ended before the call did")).collect()
     }
 
     fn end(&mut self, id: &str, from: &'static str) -> Option<Event<'static>> {

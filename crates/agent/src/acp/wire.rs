@@ -165,12 +165,12 @@ impl<'a> Frame<'a> {
         let row: Row<'a> = match serde_json::from_str(line) {
             Ok(row) => row,
             Err(_) if line.trim_start().starts_with('{') => {
-                return Err("the line is not whole JSON");
+                return Err("the line is incomplete JSON");
             }
             Err(_) => return Err("the line is not JSON"),
         };
         if !row.read {
-            return Err("the line is no message");
+            return Err("the line is not a JSON-RPC message");
         }
         match (text(row.method), row.id.0) {
             // What is only told is told, whatever stands for its id.
@@ -180,7 +180,7 @@ impl<'a> Frame<'a> {
             (Some(method), Some(id)) => Ok(Self::Request { id, method, params: row.params }),
             (Some(method), None) => Ok(Self::Notification { method, params: row.params }),
             (None, Some(id)) => Ok(Self::Response { id, outcome: outcome(&row) }),
-            (None, None) => Err("the line is neither a request nor an answer"),
+            (None, None) => Err("the line is neither a request nor a response"),
         }
     }
 }

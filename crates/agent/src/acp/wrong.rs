@@ -68,9 +68,9 @@ pub(super) fn said(
             Failure::new(Phase::Auth, "not_signed_in", message).hint(hint)
         }
         NO_METHOD => {
-            let message = format!("the agent does not know {}", method(step));
+            let message = format!("the agent does not support {}", method(step));
             Failure::new(phase(step), "not_in_this_version", message)
-                .hint("update the agent; `pollux capabilities --probe` tells what it knows")
+                .hint("update the agent; `pollux capabilities --probe` lists what it supports")
         }
         _ => Failure::new(phase(step), "agent_error", message),
     };
@@ -91,40 +91,39 @@ pub(super) fn late(step: Step, budgets: &Budgets, stderr: &str) -> Failure {
     };
     let seconds = budget.as_secs_f64();
     let message =
-        format!("the agent did not answer {} within {seconds} s: the {name} budget", method(step));
+        format!("the agent did not answer {} within {seconds} s (the {name} limit)", method(step));
     let failure = Failure::new(Phase::Budget, code, message)
-        .hint("is the machine busy? give it more time, or start the agent by hand and see what it says")
+        .hint("the machine may be overloaded: raise the limit, or run the agent yourself to see its output")
         .retryable();
     Failure { stderr: stderr.into(), ..failure }
 }
 
 /// The agent does not read what it is told.
 pub(super) fn deaf(step: Step) -> Failure {
-    Failure::new(phase(step), "agent_deaf", "the agent does not read what it is told")
-        .hint("end it and start it again")
+    Failure::new(phase(step), "agent_deaf", "the agent does not read its input")
+        .hint("stop it and start it again")
         .retryable()
 }
 
 /// The agent speaks another version of the protocol.
 pub(super) fn other_protocol(theirs: i64, ours: u32) -> Failure {
-    let message =
-        format!("the agent speaks version {theirs} of the protocol, and Pollux version {ours}");
+    let message = format!("the agent uses protocol version {theirs}, Pollux uses version {ours}");
     Failure::new(Phase::Handshake, "other_protocol", message)
-        .hint("use a version of the agent that speaks the same one, or update Pollux")
+        .hint("use an agent version with the same protocol version, or update Pollux")
 }
 
 pub(super) fn no_session() -> Failure {
     Failure::new(Phase::Request, "unknown_session", "the agent has no such session")
-        .hint("`pollux sessions list` shows the sessions")
+        .hint("list sessions with `pollux sessions list`")
 }
 
 pub(super) fn already_open(id: &str) -> Failure {
-    let message = format!("the session `{id}` is open in this agent already");
-    Failure::new(Phase::Request, "already_open", message).hint("go on with the one that is open")
+    let message = format!("the agent already has session `{id}` open");
+    Failure::new(Phase::Request, "already_open", message).hint("use the open session")
 }
 
 pub(super) fn no_id(step: Step) -> Failure {
-    let message = format!("the agent answered {} without an id of the session", method(step));
+    let message = format!("the agent answered {} without a session id", method(step));
     Failure::new(phase(step), "bad_answer", message)
 }
 
@@ -148,8 +147,8 @@ impl Ended<'_> {
     pub(super) fn words(&self) -> String {
         match (self.status.and_then(|status| status.code()), self.signal()) {
             (_, Some(signal)) => format!("the agent was killed by signal {signal}"),
-            (Some(code), _) => format!("the agent ended with exit code {code}"),
-            (None, None) => "the agent was ended".to_owned(),
+            (Some(code), _) => format!("the agent exited with code {code}"),
+            (None, None) => "the agent exited".to_owned(),
         }
     }
 

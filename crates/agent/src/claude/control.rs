@@ -109,7 +109,7 @@ impl Line {
     /// Reads one line.
     pub fn read(line: &str) -> Self {
         let Ok(json) = serde_json::from_str::<Value>(line) else {
-            return Self::Unread("the line is no JSON".to_owned());
+            return Self::Unread("the line is not JSON".to_owned());
         };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match json["type"].as_str() {
@@ -127,7 +127,7 @@ impl Line {
             }
             Some("control_cancel_request") => Self::Withdrawn { id: text(&json["request_id"]) },
             Some("keep_alive" | "update_environment_variables") => Self::Idle,
-            Some(other) => Self::Unread(format!("a line of the type `{other}` is not known")),
+            Some(other) => Self::Unread(format!("unknown line type `{other}`")),
             None => Self::Unread("the line has no type".to_owned()),
         }
     }

@@ -138,7 +138,7 @@ fn one(answer: &Value) -> Said {
     match own["permissionDecision"].as_str() {
         // Another input has no counterpart: the call may not be made with the one that it has.
         Some("allow") if !own["updatedInput"].is_null() => {
-            return Said::Deny(format!("only with this input: {}", own["updatedInput"]));
+            return Said::Deny(format!("allowed only with this input: {}", own["updatedInput"]));
         }
         Some("allow") => return Said::Allow,
         Some("deny") => return Said::Deny(text(&own["permissionDecisionReason"])),

@@ -57,7 +57,7 @@ impl Answer {
         let deny = |message: String| Self::Deny { message, interrupt: false };
         let answer = match outcome {
             Ok(answer) => answer,
-            Err(error) => return deny(format!("permission could not be asked for: {error}")),
+            Err(error) => return deny(format!("could not ask for permission: {error}")),
         };
         match answer["behavior"].as_str() {
             Some("allow") => match &answer["updatedInput"] {
@@ -69,7 +69,7 @@ impl Answer {
                 message: answer["message"].as_str().unwrap_or_default().to_owned(),
                 interrupt: answer["interrupt"].as_bool().unwrap_or(false),
             },
-            _ => deny("the answer to the request for permission could not be read".to_owned()),
+            _ => deny("could not read the answer to the permission request".to_owned()),
         }
     }
 }
@@ -110,10 +110,13 @@ impl Rule {
         let Some((tool, rest)) = text.split_once('(') else {
             return Ok(Self { tool: text.to_owned(), command: None });
         };
-        let inside = rest.strip_suffix(')').ok_or_else(|| format!("`{text}` has no end"))?.trim();
+        let inside = rest
+            .strip_suffix(')')
+            .ok_or_else(|| format!("`{text}` has no closing parenthesis"))?
+            .trim();
         if tool != "Bash" {
             return Err(format!(
-                "`{text}`: only commands can be told apart, as in `Bash(git status:*)`"
+                "`{text}`: only Bash takes a pattern, for example `Bash(git status:*)`"
             ));
         }
         let begins = inside.strip_suffix(":*").or_else(|| inside.strip_suffix(" *"));
@@ -121,7 +124,7 @@ impl Rule {
             Some(words) if !words.contains('*') => Some(Command::Begins(words.to_owned())),
             None if inside == "*" => None,
             None if !inside.contains('*') => Some(Command::Is(inside.to_owned())),
-            _ => return Err(format!("`{text}`: a `*` may only stand at the end")),
+            _ => return Err(format!("`{text}`: a `*` is only allowed at the end")),
         };
         Ok(Self { tool: tool.to_owned(), command })
     }

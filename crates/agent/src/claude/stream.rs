@@ -193,7 +193,7 @@ impl Stream {
         let result = json!({
             "type": "tool_result",
             "tool_use_id": of.id,
-            "content": if why.is_empty() { "The call was not allowed." } else { why },
+            "content": if why.is_empty() { "The call was denied." } else { why },
             "is_error": true,
         });
         lines.extend(self.line("user", &json!({ "role": "user", "content": [result] })));

@@ -63,15 +63,15 @@ impl State {
     pub fn advice(self) -> &'static str {
         match self {
             Self::Absent => {
-                "install it with `npm install -g @google/gemini-cli`, or name it with GEMINI_CLI_PATH or --agent-path"
+                "install it with `npm install -g @google/gemini-cli`, or set GEMINI_CLI_PATH or --agent-path"
             }
-            Self::Found => "run `gemini --version` and see what it says",
+            Self::Found => "run `gemini --version` to see its error",
             Self::TooOld => "update it with `npm install -g @google/gemini-cli@latest`",
             Self::NotSignedIn => {
-                "set GEMINI_API_KEY (https://aistudio.google.com/apikey), or run `gemini` once and choose how to sign in"
+                "set GEMINI_API_KEY (https://aistudio.google.com/apikey), or run `gemini` once and sign in"
             }
             Self::SignInNotServed => {
-                "Google no longer serves sign-in with a personal account in this CLI: set GEMINI_API_KEY, or use Vertex AI"
+                "Google no longer supports personal sign-in in this CLI: set GEMINI_API_KEY, or use Vertex AI"
             }
             Self::Ready => "nothing",
         }
@@ -101,7 +101,7 @@ impl Cli {
         match self.version {
             Some(version) if version < OLDEST => {
                 let message =
-                    format!("Gemini CLI {version} is too old: at least {OLDEST} is needed");
+                    format!("Gemini CLI {version} is too old: Pollux needs {OLDEST} or newer");
                 Err(Failure::new(Phase::Find, "too_old", message).hint(State::TooOld.advice()))
             }
             _ => Ok(()),
@@ -113,28 +113,26 @@ impl Cli {
 pub(super) fn without_commas<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(), Failure> {
     let parted = |path: &&Path| path.as_os_str().as_encoded_bytes().contains(&b',');
     let Some(path) = paths.into_iter().find(parted) else { return Ok(()) };
-    let message = format!(
-        "{} has a comma in its name, which Gemini CLI takes for the end of it",
-        path.display()
-    );
+    let message =
+        format!("{} contains a comma, which Gemini CLI treats as a separator", path.display());
     let failure = Failure::new(Phase::Start, "bad_directory", message);
-    Err(failure.hint("name it by a link without one, or rename it"))
+    Err(failure.hint("rename it, or use a symlink without a comma"))
 }
 
 /// The directory where an agent shall work cannot be one.
 pub(super) fn no_directory(cwd: &Path, error: &io::Error) -> Failure {
-    let message = format!("cannot work in {}: {error}", cwd.display());
-    Failure::new(Phase::Start, "no_directory", message).hint("name another one with `--cwd`")
+    let message = format!("cannot use the working directory {}: {error}", cwd.display());
+    Failure::new(Phase::Start, "no_directory", message).hint("choose another one with `--cwd`")
 }
 
 /// A flag, and since which version it is there.
 pub const FLAGS: &[(&str, Version, &str)] = &[
-    ("--output-format json", OLDEST, "one object at the end"),
-    ("--output-format stream-json", STREAMS, "events while it works"),
-    ("--resume", Version::new(0, 15, 0), "go on with a session"),
-    ("--policy", Version::new(0, 30, 0), "rules for tools"),
-    ("--approval-mode plan", Version::new(0, 34, 0), "read and plan"),
-    ("--acp", Version::new(0, 34, 0), "the Agent Client Protocol"),
+    ("--output-format json", OLDEST, "one JSON object at the end"),
+    ("--output-format stream-json", STREAMS, "events as they happen"),
+    ("--resume", Version::new(0, 15, 0), "resume a session"),
+    ("--policy", Version::new(0, 30, 0), "tool rules"),
+    ("--approval-mode plan", Version::new(0, 34, 0), "read-only planning"),
+    ("--acp", Version::new(0, 34, 0), "Agent Client Protocol"),
     ("--session-id", Version::new(0, 41, 0), "choose the id of a new session"),
-    ("--skip-trust", Version::new(0, 41, 0), "run in a folder that is not trusted"),
+    ("--skip-trust", Version::new(0, 41, 0), "run in an untrusted folder"),
 ];

@@ -7,18 +7,18 @@ use std::path::Path;
 
 /// The CLI's own, as far as they are of use from elsewhere than its screen.
 const OWN: [(&str, &str); 12] = [
-    ("/about", "which version runs"),
+    ("/about", "show the version"),
     ("/chat", "save and resume conversations"),
-    ("/clear", "begin anew with an empty conversation"),
-    ("/compress", "replace the conversation by a summary"),
+    ("/clear", "start a new, empty conversation"),
+    ("/compress", "replace the conversation with a summary"),
     ("/copy", "copy the last answer"),
-    ("/directory", "directories that the agent may work in"),
-    ("/extensions", "extensions that are installed"),
-    ("/init", "write a GEMINI.md for this project"),
-    ("/mcp", "MCP servers and their tools"),
-    ("/memory", "what the agent keeps in mind"),
-    ("/stats", "tokens and time of this session"),
-    ("/tools", "tools that the agent has"),
+    ("/directory", "manage workspace directories"),
+    ("/extensions", "list installed extensions"),
+    ("/init", "create a GEMINI.md for this project"),
+    ("/mcp", "list MCP servers and their tools"),
+    ("/memory", "manage the agent's memory"),
+    ("/stats", "show tokens and times of this session"),
+    ("/tools", "list available tools"),
 ];
 
 /// How deep directories of commands are looked into.

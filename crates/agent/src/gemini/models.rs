@@ -2,10 +2,10 @@
 
 /// The names that the CLI takes for "choose for me", and the models that it has offered.
 pub const MODELS: &[(&str, &str)] = &[
-    ("auto", "chosen by the CLI for each prompt"),
-    ("pro", "the newest Pro model: complex reasoning"),
-    ("flash", "the newest Flash model: fast and balanced"),
-    ("flash-lite", "the newest Flash Lite model: fastest"),
+    ("auto", "Gemini CLI chooses a model for each prompt"),
+    ("pro", "latest Pro model, for complex reasoning"),
+    ("flash", "latest Flash model, fast and balanced"),
+    ("flash-lite", "latest Flash Lite model, fastest"),
     ("gemini-2.5-pro", "Gemini 2.5 Pro"),
     ("gemini-2.5-flash", "Gemini 2.5 Flash"),
     ("gemini-2.5-flash-lite", "Gemini 2.5 Flash Lite"),

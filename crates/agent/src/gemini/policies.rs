@@ -49,9 +49,9 @@ pub fn arguments(ours: &Path, users: &[PathBuf]) -> Result<Vec<OsString>, Failur
     cli::without_commas(all())?;
     if let Some(path) = users.iter().find(|path| path.to_string_lossy().contains('$')) {
         // It is replaced in settings, and not in an argument.
-        let message = format!("`policyPaths` names {} by a variable", path.display());
+        let message = format!("`policyPaths` contains a variable: {}", path.display());
         let failure = Failure::new(Phase::Start, "bad_settings", message);
-        return Err(failure.hint("write the whole path into Gemini CLI's settings"));
+        return Err(failure.hint("use the full path in Gemini CLI's settings"));
     }
     let named = |path: &Path| {
         let mut arg = OsString::from("--policy=");

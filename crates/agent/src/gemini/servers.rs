@@ -13,7 +13,9 @@ pub(super) type Entry = (String, Value);
 pub(super) fn with(text: &str, entries: &[Entry]) -> Result<String, String> {
     edited(text, |settings| {
         let list = match settings.get("mcpServers") {
-            Some(list) => list.object_value().ok_or_else(|| wrong("`mcpServers` is no object"))?,
+            Some(list) => {
+                list.object_value().ok_or_else(|| wrong("`mcpServers` is not an object"))?
+            }
             None => settings.object_value_or_set("mcpServers"),
         };
         let allowed = settings.object_value("mcp").and_then(|mcp| mcp.array_value("allowed"));
@@ -39,7 +41,7 @@ pub(super) fn without(text: &str, entries: &[Entry], before: &str) -> Result<Str
     let was_allowed = allowed(before).unwrap_or_default();
     edited(text, |settings| {
         let Some(property) = settings.get("mcpServers") else { return Ok(()) };
-        let list = property.object_value().ok_or_else(|| wrong("`mcpServers` is no object"))?;
+        let list = property.object_value().ok_or_else(|| wrong("`mcpServers` is not an object"))?;
         let allowed = settings.object_value("mcp").and_then(|mcp| mcp.array_value("allowed"));
         for (name, value) in entries {
             let same = |entry: &CstObjectProp| read(entry).as_ref() == Some(value);
@@ -140,7 +142,7 @@ fn edited(
     let mark = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     let root = CstRootNode::parse(plain(text), &ParseOptions::default())
         .map_err(|error| wrong(&error.to_string()))?;
-    edit(&root.object_value().ok_or_else(|| wrong("they are no object"))?)?;
+    edit(&root.object_value().ok_or_else(|| wrong("the file is not an object"))?)?;
     Ok(format!("{mark}{root}"))
 }
 
@@ -151,7 +153,7 @@ fn plain(text: &str) -> &str {
 }
 
 fn wrong(what: &str) -> String {
-    format!("the settings of Gemini CLI cannot be read: {what}")
+    format!("could not read Gemini CLI's settings: {what}")
 }
 
 fn named(list: &CstObject, name: &str) -> Vec<CstObjectProp> {

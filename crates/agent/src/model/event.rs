@@ -12,12 +12,12 @@ pub struct Event<'a> {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind<'a>,
-    /// The boundary that said so.
+    /// The source of the event.
     pub source: Source,
-    /// Set where the fact was concluded and not read: from what.
+    /// If the event was inferred, what it was inferred from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub derived: Option<&'static str>,
-    /// When, where the source says so.
+    /// The time of the event, if the source has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
 }
@@ -53,22 +53,22 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The boundary that an event came from.
+/// The source of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// What the agent prints while it works.
+    /// The agent's output stream.
     Stream,
     /// Pollux itself: how a run began and ended.
     Pollux,
     /// A session file of the agent.
     SessionFile,
-    /// The agent's side of the Agent Client Protocol.
+    /// Messages of the Agent Client Protocol.
     Acp,
     /// The agent's screen, or the title of its window.
     Screen,
-    /// A hook that the agent called.
+    /// A hook of the agent.
     Hook,
 }
 
@@ -84,47 +84,47 @@ pub enum EventKind<'a> {
         /// SHA-256 of the project's path, as the agent wrote it.
         #[serde(skip_serializing_if = "Option::is_none")]
         project_hash: Option<Text<'a>>,
-        /// When it began.
+        /// When the session started.
         #[serde(skip_serializing_if = "Option::is_none")]
         started_at: Option<At>,
         /// `main` or `subagent`.
         #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<Text<'a>>,
-        /// The model that was asked for, in the agent's words; which one answered is in the messages.
+        /// The requested model, as the agent calls it. Messages name the model that answered.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<Text<'a>>,
     },
-    /// Something about the session as a whole is different now: only what changed is there.
+    /// Properties of the session changed. Contains only the changed ones.
     SessionChanged(SessionChange<'a>),
-    /// A session that had a name of ours has its own id now.
+    /// A session with a temporary id received its final id.
     SessionRekeyed {
-        /// What it was called until now.
+        /// The temporary id.
         from: Text<'a>,
         /// Its id.
         session_id: Text<'a>,
     },
-    /// The agent waits for somebody.
+    /// The agent asks a question and waits for the answer.
     Asked(Box<Question<'a>>),
     /// A question is no longer open.
     Answered {
-        /// Which one.
+        /// The id of the question.
         question_id: Text<'a>,
-        /// What became of it.
+        /// The outcome.
         #[serde(flatten)]
         answer: Answer<'a>,
     },
-    /// The agent was given a prompt and works.
+    /// The agent started to work on a prompt.
     TurnStarted {
         /// The prompt, as the agent understood it.
         prompt: Text<'a>,
     },
-    /// A text became longer.
+    /// Text was appended to a message.
     TextGrew {
-        /// What is growing.
+        /// The kind of text.
         part: Part,
-        /// What it grew by. Blank text is text.
+        /// The appended text, which may be blank.
         text: Text<'a>,
-        /// The message that it is part of, where the source knows.
+        /// The id of the message, if the source has one.
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<Text<'a>>,
     },
@@ -132,45 +132,45 @@ pub enum EventKind<'a> {
     ToolStarted {
         /// The id of the call, the same in every source.
         id: Text<'a>,
-        /// The agent's own name of the tool.
+        /// The agent's name of the tool.
         name: Text<'a>,
         /// The arguments, as the model wrote them.
         input: Input<'a>,
-        /// What the call is about.
+        /// What the call does.
         #[serde(skip_serializing_if = "Option::is_none")]
         meaning: Option<Box<Meaning>>,
     },
-    /// A call came to its end, or more became known about one that had.
+    /// A tool call ended, or more is known about an ended call.
     ToolEnded {
         /// The id of the call.
         id: Text<'a>,
-        /// The agent's own name of the tool, where the call was seen.
+        /// The agent's name of the tool, if the start of the call was seen.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<Text<'a>>,
         /// How it ended.
         status: Status,
-        /// True where another source told of this end before: this one knows more.
+        /// True if another source reported this end before and this one has more details.
         changed: bool,
-        /// What the tool gave back.
+        /// The output of the tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Text<'a>>,
         /// What went wrong.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<Text<'a>>,
-        /// What came of it.
+        /// What the call did.
         #[serde(skip_serializing_if = "Option::is_none")]
         meaning: Option<Box<Meaning>>,
     },
-    /// Tokens were counted.
+    /// The token count changed.
     UsageChanged {
-        /// What they were counted over.
+        /// The scope of the count.
         scope: Scope,
         /// The tokens.
         usage: Usage,
-        /// The model that took them.
+        /// The model that used them.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<Text<'a>>,
-        /// The message that they were taken for.
+        /// The id of the message that used them.
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<Text<'a>>,
     },
@@ -178,45 +178,45 @@ pub enum EventKind<'a> {
     TurnEnded {
         /// Why.
         stop_reason: StopReason,
-        /// How long it took, as the agent counts.
+        /// The duration, as reported by the agent.
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
-        /// How many calls there were, as the agent counts.
+        /// The number of tool calls, as reported by the agent.
         #[serde(skip_serializing_if = "Option::is_none")]
         tool_calls: Option<u64>,
         /// What went wrong.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<Box<Failure>>,
     },
-    /// A message was finished, or a finished one was completed.
+    /// A message is complete, or a recorded message was updated.
     MessageRecorded {
-        /// True where a message with this id was recorded before, and this one takes its place.
+        /// True if it replaces a recorded message with the same id.
         changed: bool,
         /// The message.
         message: Box<Message<'a>>,
     },
-    /// Messages that were recorded are no longer part of the conversation.
+    /// Recorded messages were removed from the conversation.
     HistoryRewritten {
-        /// How often that has happened to this session.
+        /// The number of rewrites of this session so far.
         epoch: u64,
         /// Why.
         reason: Rewrite,
-        /// The ids that are gone.
+        /// The ids of the removed messages.
         removed: Vec<Text<'a>>,
-        /// Text that was seen growing and is part of no message: an attempt that failed and was made again.
+        /// Streamed text that is in no message, because the attempt failed and was retried.
         #[serde(skip_serializing_if = "Option::is_none")]
         superseded: Option<Text<'a>>,
     },
-    /// Something to know.
+    /// A notice for the user.
     Notice {
-        /// How bad it is.
+        /// The severity.
         level: Level,
-        /// What it is.
+        /// The text of the notice.
         text: String,
     },
-    /// A line that could not be read. The next one was.
+    /// A line that Pollux could not parse and skipped.
     Unread {
-        /// Where, counted from one; nothing where the source has no lines.
+        /// The line number, starting at 1, if the source has lines.
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<u64>,
         /// Why.
@@ -224,50 +224,50 @@ pub enum EventKind<'a> {
         /// The text.
         text: String,
     },
-    /// Nothing more will come.
+    /// The session ended. No more events follow.
     SessionEnded {
         /// Why.
         reason: String,
     },
 }
 
-/// What changed about a session as a whole.
+/// The changed properties of a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct SessionChange<'a> {
-    /// What it is about, in the agent's words.
+    /// The title, as given by the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Text<'a>>,
-    /// What the agent does.
+    /// The status of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionStatus>,
     /// What the agent may do without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// The same in the agent's words, where it is a mode that we have no word for.
+    /// The agent's own name of the mode, if Pollux does not know the mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode_id: Option<Text<'a>>,
-    /// The model that will be asked, in the agent's words.
+    /// The current model, as the agent calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Text<'a>>,
 }
 
-/// What an agent that lives does.
+/// The status of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
     /// It is not ready yet.
     Starting,
-    /// It waits for a prompt.
+    /// It is idle.
     Idle,
-    /// It works.
+    /// It works on a prompt.
     Working,
-    /// It waits for an answer.
+    /// It waits for an answer to a question.
     Waiting,
-    /// It cannot go on by itself.
+    /// It failed and needs help.
     Error,
-    /// It is gone.
+    /// It has exited.
     Exited,
 }
 
@@ -276,13 +276,13 @@ pub enum SessionStatus {
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
-    /// Somebody went back to an earlier message.
+    /// A user rewound to an earlier message.
     Rewind,
-    /// The agent replaced the whole list: a resume, a compression, a failed prompt taken back.
+    /// The agent replaced all messages: on resume, compression or after a failed prompt.
     Checkpoint,
-    /// The file was replaced, cut, or written anew.
+    /// The file was replaced, truncated or rewritten.
     Replaced,
-    /// An attempt failed, and the agent began the message again.
+    /// An attempt failed, and the agent retried the message.
     Retried,
 }
 
@@ -291,20 +291,20 @@ pub enum Rewrite {
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// What the model says.
+    /// The model's answer.
     Text,
-    /// What the model thinks.
+    /// The model's thoughts.
     Thinking,
 }
 
-/// What tokens were counted over.
+/// The scope of a token count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(rename = "UsageScope"))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// One message.
     Message,
-    /// All that one model did in this run, what nobody sees included: choosing a model costs tokens too.
+    /// All requests to one model in this run, including hidden ones such as model selection.
     Model,
     /// The whole run.
     Run,
@@ -315,13 +315,13 @@ pub enum Scope {
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The agent had nothing more to say.
+    /// The agent finished its answer.
     EndTurn,
-    /// Somebody stopped it.
+    /// A user or program cancelled it.
     Cancelled,
-    /// It may do no more turns.
+    /// It reached the limit of model requests.
     MaxTurns,
-    /// It may take no more time.
+    /// It reached the time limit.
     Timeout,
     /// Something failed.
     Error,

@@ -4,66 +4,66 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Why a run did not do what was asked.
+/// Why a run failed.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Failure {
-    /// How far it came.
+    /// The phase that failed.
     pub phase: Phase,
-    /// One word for programs, such as `not_signed_in`.
+    /// A machine-readable code, such as `not_signed_in`.
     pub code: &'static str,
-    /// What failed, for people.
+    /// A human-readable description of the failure.
     pub message: String,
-    /// What to do about it. Every failure is made with one; those of old logs may have none.
+    /// A suggested fix. May be missing in old logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Box<str>>,
-    /// True where the same run may succeed when it is tried again.
+    /// True if a retry may succeed.
     pub retryable: bool,
-    /// The agent's exit code; none where it was not started, or where a signal ended it.
+    /// The agent's exit code; absent if it did not start or was killed by a signal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended the agent.
+    /// The signal that killed the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// The answer of the model's server, where there was one.
+    /// The HTTP status of the model's server, if it answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_status: Option<u16>,
-    /// The last that the agent wrote to stderr.
+    /// The last output of the agent on stderr.
     #[serde(skip_serializing_if = "str::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<String>"))]
     pub stderr: Box<str>,
-    /// The code of the JSON-RPC error, where the agent answered with one.
+    /// The code of the JSON-RPC error, if the agent returned one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpc_code: Option<i32>,
-    /// What the agent said about it, as it said it.
+    /// The agent's original error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(as = "Option<serde_json::Value>"))]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub upstream: Option<Box<RawValue>>,
 }
 
-/// How far a run came before it failed.
+/// The phase in which a run failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The agent was looked for.
+    /// Finding the agent.
     Find,
-    /// The agent was started: its arguments, its settings, who is signed in, which folders are trusted.
+    /// Starting the agent: arguments, settings, sign-in, folder trust.
     Start,
-    /// The agent was asked what it can do.
+    /// The protocol handshake.
     Handshake,
-    /// Somebody had to sign in.
+    /// Signing in.
     Auth,
-    /// The model was asked.
+    /// The request to the model.
     Request,
-    /// The model answered.
+    /// The response of the model.
     Response,
-    /// A tool ran.
+    /// Running a tool.
     Tool,
     /// A limit was reached.
     Budget,
-    /// Somebody stopped it.
+    /// A user or program cancelled it.
     Cancelled,
 }
 
@@ -71,18 +71,16 @@ impl Phase {
     /// What to do about a failure of which no more is known than how far it came.
     fn hint(self) -> &'static str {
         match self {
-            Self::Find => "`pollux doctor` tells what is missing",
-            Self::Start => {
-                "`pollux doctor` tells what is wrong; else start the agent by hand and see what it says"
-            }
-            Self::Handshake => "update the agent, or start it by hand and see what it says",
-            Self::Auth => "start the agent by hand once and sign in",
+            Self::Find => "run `pollux doctor` to see what is missing",
+            Self::Start => "run `pollux doctor`, or run the agent yourself to see its error",
+            Self::Handshake => "update the agent, or run it yourself to see its error",
+            Self::Auth => "run the agent yourself once and sign in",
             Self::Request | Self::Response => {
-                "try again; `pollux doctor` looks at the agent and its settings"
+                "try again; `pollux doctor` checks the agent and its settings"
             }
-            Self::Tool => "see what the tool said, and try again",
-            Self::Budget => "allow more, or go on with the session",
-            Self::Cancelled => "the session is kept: go on with it when you like",
+            Self::Tool => "check the tool's output, and try again",
+            Self::Budget => "raise the limit, or continue the session",
+            Self::Cancelled => "the session is kept and can be resumed",
         }
     }
 }

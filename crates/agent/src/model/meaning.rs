@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use similar::TextDiff;
 
-/// What a call is about, concluded from the tool's name, its arguments and its result.
+/// What a tool call does, inferred from the tool's name, arguments and result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -14,52 +14,52 @@ pub enum Meaning {
     Command {
         /// The command line.
         command: String,
-        /// What it printed, without what the agent wraps around it.
+        /// The output of the command, without the text that the agent adds.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Text<'static>>,
         /// Its exit code.
         #[serde(skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
-        /// From what each fact was concluded.
+        /// The source of each inferred field.
         derived: Derived,
     },
     /// A file was changed.
     Mutation {
-        /// Which file.
+        /// The path of the file.
         path: String,
-        /// What was done to it; nothing where that cannot be known yet.
+        /// The kind of change, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         change: Option<Change>,
         /// The change, as a unified diff.
         #[serde(skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
-        /// From what each fact was concluded.
+        /// The source of each inferred field.
         derived: Derived,
     },
-    /// Something was looked for, or fetched.
+    /// A search or fetch.
     Card {
-        /// What was asked for: a query, a pattern, an address.
+        /// The query, pattern or URL.
         title: String,
-        /// From what each fact was concluded.
+        /// The source of each inferred field.
         derived: Derived,
     },
-    /// The tool gave back what looks like a unified diff.
+    /// The tool returned what looks like a unified diff.
     Diff {
         /// The diff.
         diff: String,
-        /// From what it was concluded.
+        /// The source of the diff.
         derived: Derived,
     },
 }
 
-/// What was done to a file.
+/// The kind of a file change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It was not there before.
+    /// The file was created.
     Created,
-    /// It was there before.
+    /// The file already existed.
     Edited,
 }
 

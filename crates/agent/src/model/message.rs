@@ -14,35 +14,34 @@ use std::io::{self, Write};
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all may be so")]
 pub struct Message<'a> {
-    /// The id that the agent gave it; `#n` where it gave none.
+    /// The id from the agent, or `#n` if it has none.
     pub id: Text<'a>,
-    /// Who speaks.
+    /// The role of the author.
     pub role: Role,
-    /// What is said and done.
+    /// The content of the message.
     pub content: Content<'a>,
-    /// When, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     #[cfg_attr(feature = "schema", ts(type = "number | null"))]
     pub timestamp: Option<i64>,
-    /// Which agent wrote it.
+    /// The agent that wrote it.
     pub tool: Agent,
     /// The model that answered.
     pub model: Option<Text<'a>>,
-    /// What the answer cost.
+    /// The tokens that the answer used.
     pub usage: Option<Usage>,
-    /// True on a record that no person wrote although it stands under the role `user`.
+    /// True if the record has the role `user` but was written by the CLI.
     #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub meta: bool,
     /// Set on warnings and errors.
     pub level: Option<Level>,
-    /// The fields that an earlier version of this record had and the newest one has lost: they are taken from the
-    /// earlier one.
+    /// Fields that the newest version of this record has lost, restored from an earlier version.
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>"))]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub restored: Vec<&'static str>,
-    /// True on an answer that was said before: the agent has written its history down once more, perhaps under new ids.
+    /// True if the answer is a copy: the agent wrote its history again, perhaps with new ids.
     #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub copied: bool,
-    /// True on a record that is no longer part of the conversation and was asked for all the same.
+    /// True if the record is no longer part of the conversation and was requested anyway.
     #[cfg_attr(feature = "schema", ts(as = "Option<bool>"), schemars(with = "Option<bool>"))]
     pub recovered: bool,
     /// The upstream object, byte for byte: `_original` in JSON.
@@ -163,12 +162,12 @@ impl Message<'_> {
     }
 }
 
-/// Who speaks.
+/// The role of the author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person, or what the CLI says in the person's name.
+    /// The user, or the CLI on behalf of the user.
     User,
     /// The model.
     Assistant,
@@ -176,7 +175,7 @@ pub enum Role {
     System,
 }
 
-/// The program that is driven.
+/// The agent program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -192,13 +191,13 @@ pub enum Agent {
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It goes on.
+    /// The run continues.
     Warning,
     /// Something failed.
     Error,
 }
 
-/// What a message holds: blocks, or the upstream string where there is none.
+/// The content of a message: blocks, or the upstream string if it has no blocks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(untagged)]
@@ -225,37 +224,37 @@ impl Content<'_> {
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block<'a> {
-    /// What is said, in markdown.
+    /// Text in markdown.
     Text {
         /// The text.
         text: Text<'a>,
     },
-    /// What the model thought, `subject: description`.
+    /// A thought of the model: `subject: description`.
     Thinking {
         /// The thought.
         thinking: Text<'a>,
     },
-    /// A tool that was called, under Claude's name for it and with Claude's arguments.
+    /// A tool call, with Claude's name and arguments for the tool.
     ToolUse {
         /// The id of the call, the same in every source.
         id: Text<'a>,
-        /// Claude's name where there is one, else the agent's own.
+        /// Claude's name of the tool, or the agent's if Claude has none.
         name: Cow<'a, str>,
         /// The arguments.
         input: Input<'a>,
     },
-    /// What became of a call.
+    /// The result of a tool call.
     ToolResult {
         /// The id of the call.
         tool_use_id: Text<'a>,
         /// All parts of the result.
         content: ResultContent<'a>,
-        /// True where the tool failed. A cancelled call has not failed.
+        /// True if the tool failed. A cancelled call is not a failure.
         is_error: bool,
         /// How the call ended.
         status: Status,
     },
-    /// A picture.
+    /// An image.
     Image {
         /// Its data.
         source: ImageSource<'a>,
@@ -292,18 +291,18 @@ pub enum Status {
     Success,
     /// The tool failed, or could not be run.
     Error,
-    /// Somebody stopped it, or said no.
+    /// The call was cancelled or denied.
     Cancelled,
 }
 
-/// What a tool gave back: one text, or blocks where there is more than one text.
+/// The output of a tool: one text, or blocks if it has several parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ResultContent<'a> {
     /// One text.
     Text(Text<'a>),
-    /// Several parts, pictures among them.
+    /// Several parts, which may include images.
     Blocks(Vec<Block<'a>>),
 }
 
@@ -318,19 +317,19 @@ impl ResultContent<'_> {
     }
 }
 
-/// The data of a picture.
+/// The data of an image.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ImageSource<'a> {
-    /// The picture itself.
+    /// The image data.
     Base64 {
         /// Such as `image/png`.
         media_type: Text<'a>,
         /// The bytes, in base64.
         data: Text<'a>,
     },
-    /// Where the picture is.
+    /// The URL of the image.
     Url {
         /// Its address.
         url: Text<'a>,
@@ -421,11 +420,11 @@ pub struct Usage {
     pub input_tokens: u64,
     /// The answer, without thoughts.
     pub output_tokens: u64,
-    /// All of it.
+    /// The sum.
     pub total_tokens: u64,
     /// The part of the prompt that was cached.
     pub cached_tokens: u64,
-    /// What was thought.
+    /// Thoughts.
     pub thoughts_tokens: u64,
     /// What tools added to the prompt.
     pub tool_tokens: u64,

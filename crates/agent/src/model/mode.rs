@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Only read. It asks before it changes something; headless, where it can ask nobody, it cannot.
+    /// Read files, and ask before changing anything. Headless agents cannot ask and deny changes.
     #[default]
     Default,
-    /// Edit files as well.
+    /// Read and edit files.
     AutoEdit,
-    /// Everything.
+    /// Do everything.
     Yolo,
     /// Read and plan.
     Plan,

@@ -3,23 +3,23 @@
 use super::{Meaning, Text};
 use serde::{Deserialize, Serialize};
 
-/// The agent waits for somebody.
+/// The agent asks a question and waits for the answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 pub struct Question<'a> {
-    /// Its id, which an answer names. Made by the driver, never the same twice while one process of the agent lives.
+    /// The id, used to answer it. Unique within one process of the agent.
     pub id: Text<'a>,
-    /// What it is about.
+    /// The kind of question.
     pub kind: QuestionKind,
-    /// The call that waits for the answer, where there is one.
+    /// The id of the tool call that waits for the answer, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<Text<'a>>,
-    /// The agent's own name of the tool.
+    /// The agent's name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Text<'a>>,
-    /// The question, in the agent's words.
+    /// The text of the question.
     pub text: Text<'a>,
-    /// What would be done: the command, or the change as a diff.
+    /// What the tool call would do: the command, or the change as a diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<Box<Meaning>>,
     /// The arguments of the call, in the agent's words, as far as they can be known. Not part of the event: they are
@@ -30,73 +30,73 @@ pub struct Question<'a> {
     /// makes no requests.
     #[serde(skip)]
     pub request: Option<Box<serde_json::Value>>,
-    /// What can be answered, in the order in which it was offered.
+    /// The choices, in the agent's order.
     pub options: Vec<Choice<'a>>,
 }
 
-/// What a question is about.
+/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// May it run this command?
+    /// Asks to run a command.
     Command,
-    /// May it make this change?
+    /// Asks to change a file.
     Edit,
-    /// May it fetch this address?
+    /// Asks to fetch a URL.
     Fetch,
-    /// May it call this tool of an MCP server?
+    /// Asks to call an MCP tool.
     Mcp,
-    /// Is this plan right?
+    /// Asks to approve a plan.
     Plan,
-    /// Something that the model itself wants to know.
+    /// A question from the model.
     Choice,
-    /// Is this folder trusted?
+    /// Asks if the folder is trusted.
     Trust,
-    /// Who is there?
+    /// Asks to sign in.
     SignIn,
-    /// The quota is used up, or the model is not there: what now?
+    /// Asks what to do about a used-up quota or an unavailable model.
     Quota,
-    /// It seems to go in circles: shall it go on?
+    /// Asks if it should continue despite a possible loop.
     Loop,
-    /// Shall it end?
+    /// Asks if it should quit.
     Quit,
     /// Anything else.
     Other,
 }
 
-/// One thing that can be answered.
+/// A choice of a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 pub struct Choice<'a> {
-    /// Its id, in the agent's words where it has one.
+    /// The id of the choice, from the agent if it has one.
     pub id: Text<'a>,
-    /// What a person reads.
+    /// The label to display.
     pub label: Text<'a>,
-    /// What it does.
+    /// The effect of the choice.
     pub effect: Effect,
 }
 
-/// What a choice does.
+/// The effect of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Yes, this time.
+    /// Allow once.
     AllowOnce,
-    /// Yes, and do not ask again.
+    /// Allow and do not ask again.
     AllowAlways,
-    /// No.
+    /// Reject once.
     RejectOnce,
-    /// No, and do not ask again.
+    /// Reject and do not ask again.
     RejectAlways,
-    /// An answer in words of one's own: they are the reason that comes with it, and it wants one.
+    /// A free-text answer, which is sent as the reason and is required.
     Words,
-    /// Neither: a choice among things.
+    /// Anything else, such as one item of a list.
     Other,
 }
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, schemars::JsonSchema), ts(optional_fields))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
@@ -105,13 +105,13 @@ pub enum Answer<'a> {
     Chosen {
         /// The id of the choice.
         choice: Text<'a>,
-        /// What was said with it.
+        /// The reason that was sent with the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Text<'a>>,
     },
-    /// Nobody answered it: the turn was stopped, or the agent went away.
+    /// No answer was given: the turn was cancelled, or the agent exited.
     Cancelled,
-    /// Somebody answered it where we do not see what was chosen, such as in the agent's own terminal.
+    /// It was answered elsewhere, such as in the agent's terminal; the choice is unknown.
     Elsewhere,
 }
 

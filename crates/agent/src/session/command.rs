@@ -35,86 +35,86 @@ impl By {
     }
 }
 
-/// What a person or a program asks of a session.
+/// A command that a client sends to a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
-    /// A prompt. While the agent works it waits in the queue.
+    /// Sends a prompt. It is queued while the agent works.
     Prompt {
         /// The text.
         text: String,
-        /// Pictures that belong to it, by the names that they were given when they were sent.
+        /// Images of the prompt, by the names that the upload returned.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
         images: Vec<String>,
     },
-    /// An answer to a question.
+    /// Answers a question.
     Answer {
-        /// Which question.
+        /// The id of the question.
         question_id: String,
         /// The id of the choice.
         choice: String,
-        /// What is said with it.
+        /// The reason that is sent with the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", ts(optional))]
         reason: Option<String>,
-        /// The hash of the question as it was shown. Without it nothing is checked but the id.
+        /// The hash of the question as displayed. If absent, only the id is checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", ts(optional))]
         shown: Option<String>,
     },
-    /// Stop the turn.
+    /// Cancels the current turn.
     Interrupt,
-    /// Another mode.
+    /// Changes the mode.
     Mode {
-        /// Which one.
+        /// The new mode.
         mode: Mode,
-        /// For how many seconds; then the mode before comes back.
+        /// After this many seconds the previous mode is restored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", ts(optional))]
         seconds: Option<u32>,
     },
-    /// Another model.
+    /// Changes the model.
     Model {
-        /// Which one, in the agent's words.
+        /// The model's name, as the agent calls it.
         model: String,
     },
-    /// Another text for a prompt that waits.
+    /// Changes the text of a queued prompt.
     Edit {
-        /// The id of the command that brought it.
+        /// The id of the command that sent the prompt.
         queued: String,
         /// The new text.
         text: String,
     },
-    /// Take back a prompt that waits.
+    /// Cancels a queued prompt.
     Cancel {
-        /// The id of the command that brought it.
+        /// The id of the command that sent the prompt.
         queued: String,
     },
-    /// Keys for the agent's own screen, as a person presses them. Whoever may press keys may do everything.
+    /// Sends keys to the agent's terminal. A client that may send keys can do everything.
     Keys {
-        /// A text to type first.
+        /// Text to type first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", ts(optional))]
         text: Option<String>,
-        /// Then these keys: `Enter`, `Escape`, `Up`, `C-c` and so on.
+        /// Keys to press afterwards: `Enter`, `Escape`, `Up`, `C-c` and so on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
         keys: Vec<String>,
     },
-    /// Another size for the window of the agent's own screen, until it is given back.
+    /// Resizes the agent's terminal window until the size is restored.
     Fit {
-        /// How wide.
+        /// Width in columns.
         columns: u16,
-        /// How high.
+        /// Height in rows.
         rows: u16,
     },
-    /// The size that the window had before; it follows the terminal at the desk again.
+    /// Restores the window size, which follows the attached terminal again.
     GiveBack,
-    /// Go on with the queue, which waits after a turn that was stopped or failed.
+    /// Resumes the queue, which pauses after a cancelled or failed turn.
     Continue,
-    /// End the agent.
+    /// Stops the agent.
     Stop,
 }
 
@@ -140,34 +140,34 @@ pub enum Order {
     },
     /// Keys for its own screen.
     Keys {
-        /// A text to type first.
+        /// Text to type first.
         text: Option<String>,
         /// Then these keys.
         keys: Vec<String>,
     },
     /// Another size for its window.
     Fit {
-        /// How wide.
+        /// Width in columns.
         columns: u16,
-        /// How high.
+        /// Height in rows.
         rows: u16,
     },
     /// The size that its window had before.
     GiveBack,
     /// An answer.
     Answer {
-        /// Which question.
+        /// The id of the question.
         question_id: String,
         /// The id of the choice.
         choice: String,
-        /// What is said with it.
+        /// The reason that is sent with the answer.
         reason: Option<String>,
     },
-    /// Stop the turn.
+    /// Cancels the current turn.
     Interrupt,
-    /// Another mode.
+    /// Changes the mode.
     Mode(Mode),
-    /// Another model.
+    /// Changes the model.
     Model(String),
     /// End.
     Stop,
@@ -198,46 +198,46 @@ pub struct Verdict {
     pub effects: Vec<Effect>,
 }
 
-/// What the sender of a command is told.
+/// The reply to a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It is done, or on its way to the agent.
+    /// Pollux accepted the command.
     Done(Done),
-    /// The rules turn it down.
+    /// Pollux's rules rejected the command.
     Refused(Refusal),
 }
 
-/// What was done.
+/// What an accepted command did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 #[serde(tag = "done", rename_all = "snake_case")]
 pub enum Done {
-    /// It was handed to the agent.
+    /// It was sent to the agent.
     Sent,
-    /// It waits until the agent has time.
+    /// It is queued until the agent is idle.
     Queued {
-        /// The id by which it can be edited and taken back.
+        /// The id for editing or cancelling it.
         id: String,
-        /// How many wait before it.
+        /// The number of prompts queued before it.
         before: usize,
     },
     /// The question has an answer.
     Answered {
-        /// What became of it.
+        /// The outcome of the question.
         #[serde(flatten)]
         outcome: Outcome,
-        /// True where it is the answer of this command; false where somebody was faster.
+        /// True if this command gave the answer; false if another client was faster.
         yours: bool,
     },
-    /// A prompt that waits has another text.
+    /// The text of a queued prompt was changed.
     Edited,
-    /// A prompt that waited does so no more.
+    /// A queued prompt was cancelled.
     Cancelled,
 }
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
@@ -246,26 +246,26 @@ pub enum Outcome {
     Chosen {
         /// The id of the choice.
         choice: String,
-        /// Who chose it, where that is known.
+        /// The name of the client that chose it, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", ts(optional))]
         by: Option<String>,
     },
-    /// Nobody answered it in time.
+    /// The question was withdrawn without an answer.
     Cancelled,
     /// It was answered in the agent's own terminal.
     Elsewhere,
 }
 
-/// A command that the rules turn down.
+/// A command that Pollux's rules rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 pub struct Refusal {
-    /// One word for programs, such as `unknown_choice`.
+    /// A machine-readable code, such as `unknown_choice`.
     pub code: String,
-    /// Why, for people.
+    /// A human-readable reason.
     pub message: String,
-    /// What to do instead.
+    /// A suggested fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub hint: Option<String>,

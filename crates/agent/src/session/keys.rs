@@ -12,15 +12,15 @@ const NAMES: [&str; 17] = [
 /// What is wrong with keys, if anything is.
 pub(super) fn wrong(text: Option<&str>, keys: &[String]) -> Option<String> {
     if text.is_none_or(str::is_empty) && keys.is_empty() {
-        return Some("there are no keys".to_owned());
+        return Some("no keys given".to_owned());
     }
     if keys.len() > MOST || text.is_some_and(|text| text.len() > LONGEST) {
-        return Some(format!("at most {MOST} keys and {LONGEST} bytes go at once"));
+        return Some(format!("at most {MOST} keys and {LONGEST} bytes can be sent at once"));
     }
     if text.is_some_and(|text| text.contains(char::is_control)) {
-        return Some("a text that is typed has no control characters".to_owned());
+        return Some("the text must not contain control characters".to_owned());
     }
-    keys.iter().find(|key| !is_key(key)).map(|key| format!("`{key}` is no key"))
+    keys.iter().find(|key| !is_key(key)).map(|key| format!("unknown key `{key}`"))
 }
 
 fn is_key(name: &str) -> bool {

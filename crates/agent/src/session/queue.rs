@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A prompt that waits.
+/// A queued prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ts_rs::TS, utoipa::ToSchema))]
 pub struct Queued {
-    /// The id of the command that brought it.
+    /// The id of the command that sent it.
     pub id: String,
     /// The text.
     pub text: String,
-    /// Who sent it.
+    /// The name of the sender.
     pub by: String,
-    /// Pictures that belong to it.
+    /// Images of the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<String>>", optional))]
     pub images: Vec<String>,
-    /// True where it may have reached the agent: Pollux was ended while it handed it over.
+    /// True if it may have reached the agent, because Pollux stopped during the delivery.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", ts(as = "Option<bool>", optional))]
     pub doubt: bool,

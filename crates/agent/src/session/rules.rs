@@ -179,8 +179,9 @@ impl Session {
                 return Verdict { reply: reply.clone(), effects: Vec::new() };
             }
             Some(_) => {
-                let why = format!("the id `{}` was used for another command", request.id);
-                return Verdict::refused("id_used", why, "make a new id for each command");
+                let why =
+                    format!("the id `{}` was already used for a different command", request.id);
+                return Verdict::refused("id_used", why, "use a new id for each command");
             }
             None => {}
         }
@@ -201,14 +202,14 @@ impl Session {
     fn decide(&mut self, request: &Request, now: Timestamp) -> Verdict {
         let of_queue = matches!(request.command, Command::Edit { .. } | Command::Cancel { .. });
         if self.status == SessionStatus::Exited && !of_queue {
-            let hint = "resume it: `pollux new --resume ID`";
-            return Verdict::refused("exited", "the agent of this session is gone", hint);
+            let hint = "resume it with `pollux new --resume ID`";
+            return Verdict::refused("exited", "this session has ended", hint);
         }
         match &request.command {
             Command::Prompt { text, images } => self.prompt(request, text, images),
             Command::Keys { text, keys } => {
                 if let Some(why) = wrong(text.as_deref(), keys) {
-                    let hint = "such as Enter, Escape, Up or C-c";
+                    let hint = "use names such as Enter, Escape, Up or C-c";
                     return Verdict::refused("wrong_keys", why, hint);
                 }
                 let order = Order::Keys { text: text.clone(), keys: keys.clone() };
@@ -244,15 +245,19 @@ impl Session {
 
     fn answer(&mut self, order: Order, shown: Option<&str>, by: &By) -> Verdict {
         let Order::Answer { question_id, choice, reason } = &order else {
-            return Verdict::refused("no_answer", "this is no answer", "");
+            return Verdict::refused("no_answer", "the command is not an answer", "");
         };
         let settled = self.questions.outcome(question_id).cloned();
         let Some(open) = self.questions.find(question_id) else {
             if let Some(outcome) = settled {
                 return Verdict::done(Done::Answered { outcome, yours: false }, Vec::new());
             }
-            let why = format!("there is no question `{question_id}`");
-            return Verdict::refused("unknown_question", why, "`pollux show` lists what is open");
+            let why = format!("no question `{question_id}` is open");
+            return Verdict::refused(
+                "unknown_question",
+                why,
+                "list open questions with `pollux show`",
+            );
         };
         if let Some(outcome) = &open.sent {
             let answered = Done::Answered { outcome: outcome.clone(), yours: false };
@@ -261,8 +266,8 @@ impl Session {
         if !open.question.options.iter().any(|option| option.id == **choice) {
             let offered: Vec<String> =
                 open.question.options.iter().map(|option| option.id.to_string()).collect();
-            let why = format!("`{choice}` was not offered");
-            let hint = format!("one of: {}", offered.join(", "));
+            let why = format!("`{choice}` is not one of the choices");
+            let hint = format!("available choices: {}", offered.join(", "));
             return Verdict::refused("unknown_choice", why, &hint);
         }
         let wants_words = |option: &Choice<'_>| {
@@ -270,12 +275,12 @@ impl Session {
         };
         let is_mute = reason.as_deref().is_none_or(|reason| reason.trim().is_empty());
         if is_mute && open.question.options.iter().any(wants_words) {
-            let why = format!("`{choice}` wants words of yours");
-            return Verdict::refused("no_words", why, "say them with it, as the reason");
+            let why = format!("the choice `{choice}` needs a reason");
+            return Verdict::refused("no_words", why, "add a reason to the answer");
         }
         if shown.is_some_and(|shown| shown != open.shown) {
-            let why = "the question is not the one that was shown";
-            return Verdict::refused("shown_differs", why, "look at it again, then answer");
+            let why = "the question has changed since it was shown";
+            return Verdict::refused("shown_differs", why, "check it again, then answer");
         }
         let outcome = Outcome::Chosen { choice: choice.clone(), by: Some(by.name.clone()) };
         open.sent = Some(outcome.clone());
@@ -288,8 +293,8 @@ impl Session {
         if !works {
             return Verdict::refused(
                 "not_working",
-                "there is no turn to stop",
-                "send it a prompt, or end it",
+                "no turn is in progress",
+                "send a prompt, or stop the session",
             );
         }
         self.queue.held = !self.queue.waiting.is_empty();
@@ -450,12 +455,12 @@ impl Session {
             }
             Order::Mode(mode) => {
                 self.mode_stays(*mode, now);
-                "the mode"
+                "the mode change"
             }
-            Order::Model(_) => "the model",
-            Order::Keys { .. } => "a key",
-            Order::Fit { .. } | Order::GiveBack => "the size",
-            Order::Stop => "the end",
+            Order::Model(_) => "the model change",
+            Order::Keys { .. } => "the key press",
+            Order::Fit { .. } | Order::GiveBack => "the window size",
+            Order::Stop => "the stop request",
         };
         vec![notice(Level::Error, format!("{what} did not reach the agent: {why}"))]
     }

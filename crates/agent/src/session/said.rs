@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 pub(super) fn set_model(model: &str) -> Verdict {
     if model.trim().is_empty() {
-        return Verdict::refused("no_model", "there is no model", "name one");
+        return Verdict::refused("no_model", "the model name is empty", "pass the name of a model");
     }
     Verdict::done(Done::Sent, vec![Effect::Order(Order::Model(model.to_owned()))])
 }
@@ -17,15 +17,15 @@ const ROWS: RangeInclusive<u16> = 10..=200;
 
 pub(super) fn fit(columns: u16, rows: u16) -> Verdict {
     if !COLUMNS.contains(&columns) || !ROWS.contains(&rows) {
-        let why = format!("a window of {columns} columns and {rows} rows is of no use");
-        return Verdict::refused("wrong_size", why, "20 to 400 columns, 10 to 200 rows");
+        let why = format!("a window of {columns} columns and {rows} rows is not supported");
+        return Verdict::refused("wrong_size", why, "use 20 to 400 columns and 10 to 200 rows");
     }
     Verdict::done(Done::Sent, vec![Effect::Order(Order::Fit { columns, rows })])
 }
 
 pub(super) fn not_queued(id: &str) -> Verdict {
-    let why = format!("no prompt `{id}` waits");
-    Verdict::refused("not_queued", why, "it was sent, or taken back")
+    let why = format!("no prompt `{id}` is queued");
+    Verdict::refused("not_queued", why, "it was already sent or cancelled")
 }
 
 pub(super) fn record(kind: EventKind<'static>) -> Effect {

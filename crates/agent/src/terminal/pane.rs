@@ -249,8 +249,8 @@ fn read_size(told: &str) -> Option<Size> {
 }
 
 fn no_pane(id: &str) -> Failure {
-    let message = format!("there is no pane {id}");
-    Failure::new(Phase::Find, "no_terminal", message).hint("`tmux list-panes -a` lists them")
+    let message = format!("no tmux pane {id}");
+    Failure::new(Phase::Find, "no_terminal", message).hint("list panes with `tmux list-panes -a`")
 }
 
 /// The command of tmux that gives a window back, for those who are about to look at it: it takes their size.

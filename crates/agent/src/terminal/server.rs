@@ -132,7 +132,7 @@ impl Server {
         let child = tmux.process_group(0).kill_on_drop(true).spawn();
         let mut child = child.map_err(|error| socket::absent(&error))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failure::new(Phase::Start, "tmux_failed", "tmux has no pipes"));
+            return Err(Failure::new(Phase::Start, "tmux_failed", "tmux has no stdin or stdout"));
         };
         let (lines, waiting) = mpsc::channel(COMMANDS);
         let (ready, is_ready) = oneshot::channel();
@@ -157,8 +157,8 @@ impl Server {
         };
         let server = Self { link: Arc::new(link) };
         let ready = tokio::time::timeout(PATIENCE, is_ready).await;
-        let ready = ready.unwrap_or(Ok(Err("it does not answer".to_owned())));
-        ready.unwrap_or_else(|_| Err("it went away".to_owned())).map_err(|why| refused(&why))?;
+        let ready = ready.unwrap_or(Ok(Err("it does not respond".to_owned())));
+        ready.unwrap_or_else(|_| Err("it exited".to_owned())).map_err(|why| refused(&why))?;
         // A person's window follows the person's terminal, never ours.
         server.command(&["refresh-client", "-f", "ignore-size"]).await?;
         Ok(server)
@@ -268,31 +268,30 @@ const WINDOW: [[&str; 2]; 4] = [
 const HISTORY: &str = "20000";
 
 /// How somebody who looks comes away again: short where there is no room for more.
-const LEAVES: &str =
-    "#{?#{e|<:#{client_width},80}, Ctrl-b d leaves , Ctrl-b d leaves#, the agent goes on }";
+const LEAVES: &str = "#{?#{e|<:#{client_width},80}, Ctrl-b d detaches , Ctrl-b d detaches#, the agent keeps running }";
 
 /// What tmux said to a command.
 async fn answer(told: oneshot::Receiver<Reply>, name: &str) -> Result<Vec<String>, Failure> {
     let told = tokio::time::timeout(PATIENCE, told).await.ok().ok_or_else(silent)?;
     told.ok().ok_or_else(gone)?.map_err(|why| {
-        Failure::new(Phase::Request, "tmux_refused", format!("tmux refused `{name}`: {why}"))
+        Failure::new(Phase::Request, "tmux_refused", format!("tmux rejected `{name}`: {why}"))
     })
 }
 
 fn silent() -> Failure {
-    Failure::new(Phase::Request, "tmux_silent", "tmux does not answer").retryable()
+    Failure::new(Phase::Request, "tmux_silent", "tmux does not respond").retryable()
 }
 
 fn gone() -> Failure {
-    Failure::new(Phase::Request, "tmux_gone", "the tmux server is gone")
-        .hint("go on with its sessions: `pollux new --resume ID`")
+    Failure::new(Phase::Request, "tmux_gone", "the tmux server has exited")
+        .hint("resume its sessions with `pollux new --resume ID`")
 }
 
 fn refused(why: &str) -> Failure {
     if why.is_empty() {
         // It went with its last window, while we came.
-        let failure = Failure::new(Phase::Start, NO_TERMINAL, "the tmux server has just ended");
-        return failure.hint("its last agent is gone; go on with it: `pollux new --resume ID`");
+        let failure = Failure::new(Phase::Start, NO_TERMINAL, "the tmux server has just exited");
+        return failure.hint("its last agent has exited; resume it with `pollux new --resume ID`");
     }
     let code = if why.contains("no server")
         || why.contains("can't find")
@@ -303,7 +302,7 @@ fn refused(why: &str) -> Failure {
     } else {
         "tmux_failed"
     };
-    Failure::new(Phase::Start, code, format!("tmux could not be reached: {why}"))
+    Failure::new(Phase::Start, code, format!("could not reach tmux: {why}"))
 }
 
 async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {

@@ -155,16 +155,16 @@ impl Socket {
 /// What a program prints. One that does not end in time is ended.
 async fn output(mut program: Command, limit: Duration) -> io::Result<Output> {
     let told = tokio::time::timeout(limit, program.kill_on_drop(true).output()).await;
-    told.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer")))
+    told.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "it does not respond")))
 }
 
 pub(super) fn absent(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::TimedOut {
-        let message = format!("tmux does not do what it is told: {error}");
-        let hint = "end the tmux that hangs, or name another server";
+        let message = format!("tmux failed: {error}");
+        let hint = "end the tmux server that hangs, or choose another server";
         return Failure::new(Phase::Start, "tmux_silent", message).hint(hint);
     }
-    let message = format!("tmux could not be started: {error}");
+    let message = format!("could not start tmux: {error}");
     let hint = format!("install tmux {}.{} or newer", OLDEST.0, OLDEST.1);
     Failure::new(Phase::Start, "tmux_absent", message).hint(hint)
 }

@@ -90,8 +90,8 @@ fn what_is_read_in_part_is_told_and_also_told_of() {
     let events = follow.poll();
     let kinds: Vec<Value> = events.iter().map(|event| json!(event)).collect();
     assert_eq!(kinds.len(), 2, "{kinds:#?}");
-    let reason = "a message was read in part: `thoughts` is not a list; \
-        a message was read in part: `toolCalls` is not a list";
+    let reason = "partly read a message: `thoughts` is not a list; \
+        partly read a message: `toolCalls` is not a list";
     assert_eq!((&kinds[0]["reason"], &kinds[0]["text"]), (&json!(reason), &json!(odd)));
     assert_eq!(kinds[1]["message"]["id"], "9");
 }
@@ -277,7 +277,7 @@ fn a_large_document_is_told_of_once_as_a_warning() {
     let events = told(&follow.poll());
     assert_eq!(
         events.first().unwrap(),
-        "notice the session file has 3 MB, and is read as a whole at each change"
+        "notice the session file has 3 MB and is read in full after every change"
     );
     home.put("p/chats/s.json", document("s", &[answer("2", &large), user("3", "more")]));
     assert_eq!(told(&follow.poll()), ["3 more"]);

@@ -79,14 +79,3 @@ pub(crate) fn document(id: &str, messages: &[Value]) -> String {
         "lastUpdated": "2026-11-15T17:00:00Z", "messages": messages });
     serde_json::to_string_pretty(&document).unwrap()
 }
-
-/// A file or folder that lies beside the repository on some machines, and is no part of it.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
-    let is_there = path.exists();
-    if !is_there {
-        println!("skipped: there is no {}", path.display());
-    }
-    is_there.then_some(path)
-}

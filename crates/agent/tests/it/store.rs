@@ -174,7 +174,7 @@ fn what_is_wrong_with_a_log_is_said_and_the_rest_is_read() {
             "cut",
             format!("{rest}{{\"id\":\"3\",\"ty").into(),
             2,
-            &["line 3: the last line is cut off"],
+            &["line 3: skipped: the last line is incomplete"],
         ),
         (
             "corrupt",
@@ -186,10 +186,7 @@ fn what_is_wrong_with_a_log_is_said_and_the_rest_is_read() {
             "unknown",
             format!("{rest}{{\"$merge\":1}}\n[1]\n").into(),
             2,
-            &[
-                "line 3: skipped: a record of an unknown kind",
-                "line 4: skipped: it is not an object",
-            ],
+            &["line 3: skipped: unknown kind of record", "line 4: skipped: it is not an object"],
         ),
         (
             "types",
@@ -201,10 +198,10 @@ fn what_is_wrong_with_a_log_is_said_and_the_rest_is_read() {
             .into(),
             3,
             &[
-                "line 3: a message was read in part: `timestamp` is not a time",
-                "line 3: a message was read in part: `thoughts` is not a list",
-                "line 3: a message was read in part: `toolCalls` is not a list",
-                "line 3: a message was read in part: `tokens` is not an object",
+                "line 3: partly read a message: `timestamp` is not a time",
+                "line 3: partly read a message: `thoughts` is not a list",
+                "line 3: partly read a message: `toolCalls` is not a list",
+                "line 3: partly read a message: `tokens` is not an object",
             ],
         ),
         ("empty", Vec::new(), 0, &[]),
@@ -230,7 +227,7 @@ fn what_is_wrong_with_a_document_is_said_and_the_rest_is_read() {
     let line = end.lines().count();
     let column = end.lines().last().unwrap().len();
     let cut_off = format!(
-        "line {line}: the rest was skipped: EOF while parsing a value at line {line} column {column}"
+        "line {line}: skipped the rest: EOF while parsing a value at line {line} column {column}"
     );
     let cases: &[(&str, String, u64, Vec<String>)] = &[
         ("cut", end.to_owned(), 2, vec![cut_off]),
@@ -240,7 +237,7 @@ fn what_is_wrong_with_a_document_is_said_and_the_rest_is_read() {
             "types",
             document("s", &[json!(7), user("1", "hello")]),
             1,
-            vec!["line 1: a message was read in part: it is not an object".to_owned()],
+            vec!["line 1: partly read a message: it is not an object".to_owned()],
         ),
     ];
     for (name, content, messages, problems) in cases {
@@ -326,12 +323,12 @@ fn a_link_out_of_the_directory_is_not_followed_and_one_within_is() {
     let real = |path: &Path| path.canonicalize().unwrap().display().to_string();
     let mut expected = vec![
         format!(
-            "leak.jsonl: skipped: a link that leads out of the directory, to {}",
+            "leak.jsonl: skipped: the symlink leads outside the directory, to {}",
             real(&target)
         ),
-        "nowhere.jsonl: skipped: a link that leads out of the directory, to nowhere".to_owned(),
+        "nowhere.jsonl: skipped: the symlink leads outside the directory, to nowhere".to_owned(),
         format!(
-            "q: skipped: a link that leads out of the directory, to {}",
+            "q: skipped: the symlink leads outside the directory, to {}",
             real(&elsewhere.path().join("tmp/q"))
         ),
     ];
@@ -405,7 +402,7 @@ fn a_result_that_is_a_text_or_has_texts_among_its_parts_is_read() {
     assert!(results[2].starts_with("half "), "{results:?}");
     let skipped: Vec<String> =
         Transcript::read(&text).diagnostics().iter().map(ToString::to_string).collect();
-    assert_eq!(skipped, ["line 2: a message was read in part: a `result` is not a list"]);
+    assert_eq!(skipped, ["line 2: partly read a message: a `result` is not a list"]);
 }
 
 #[test]
@@ -439,7 +436,7 @@ fn a_time_that_is_a_number_is_no_fault_and_what_is_skipped_is_not_told_without_e
     let text = format!("{odd}\n").repeat(1000);
     let skipped = digest(&text).diagnostics;
     assert_eq!(skipped.len(), 21);
-    assert_eq!(skipped[20].to_string(), "1980 more things were skipped or read in part");
+    assert_eq!(skipped[20].to_string(), "1980 more problems");
     assert_eq!(Transcript::read(&text).diagnostics(), skipped);
 }
 

@@ -2,7 +2,7 @@
 //! has to do each time; `cargo xtask matrix` has them all.
 
 use crate::rehearsal::paths;
-use pollux_e2e::{Acp, Cli, Stage};
+use pollux_e2e::{Acp, Cli, Stage, requires};
 use serde_json::{Value, json};
 
 /// Starts an agent and a session in the stage's workspace.
@@ -30,6 +30,7 @@ fn texts(messages: &[Value], kind: &str) -> String {
 
 #[tokio::test]
 async fn a_prompt_is_answered_with_its_thought() {
+    requires!(npm);
     for cli in Cli::newest().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         let (mut agent, id) = session(&stage).await;
@@ -46,6 +47,7 @@ async fn a_prompt_is_answered_with_its_thought() {
 
 #[tokio::test]
 async fn a_command_that_is_approved_is_run() {
+    requires!(npm);
     for cli in Cli::newest().unwrap() {
         let stage = Stage::with(&cli, "approval").await.unwrap();
         let (mut agent, id) = session(&stage).await;
@@ -83,6 +85,7 @@ fn once(message: &Value) -> String {
 
 #[tokio::test]
 async fn a_gateway_is_answered_at_its_own_address() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         let mut agent = stage.acp(&[]).unwrap();

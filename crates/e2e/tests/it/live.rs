@@ -12,7 +12,7 @@ use pollux_agent::gemini::cli::{Cli as Found, Version};
 use pollux_agent::model::{
     Effect, Event, EventKind, Mode, Outcome, Part, Question, SessionChange, Status, StopReason,
 };
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Cli, Stage, requires};
 use pollux_rehearsal::Script;
 
 /// The CLI of a stage as an ACP agent: the home, the workspace and the environment of the stage.
@@ -162,6 +162,7 @@ reply = "I will use another one."
 
 #[tokio::test]
 async fn a_session_does_what_a_person_says_and_survives_every_cancel() {
+    requires!(npm);
     for cli in Cli::all().unwrap() {
         let version = cli.version().to_owned();
         let script: Script = SCRIPT.parse().unwrap();
@@ -327,6 +328,7 @@ fn processes_with(sign: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn two_sessions_in_one_process_do_not_hear_each_other() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let script: Script = SCRIPT.parse().unwrap();
         let stage = Stage::new(&cli, script).await.unwrap();

@@ -1,12 +1,13 @@
 //! What the model was told, in every version, recording and replaying, and what is left behind: with the real CLI.
 
-use pollux_e2e::{Cli, Stage, outline, repository, script};
+use pollux_e2e::{Cli, Stage, outline, repository, requires, script};
 use pollux_rehearsal::{Entry, Event, Home, Options, Rehearsal, Script};
 use serde_json::{Value, json};
 use std::fs;
 
 #[tokio::test]
 async fn the_journal_tells_what_the_model_was_told() {
+    requires!(npm);
     for cli in Cli::all().unwrap() {
         let stage = Stage::with(&cli, "chain").await.unwrap();
         stage.headless("do it in three steps", &["--yolo"]).await.unwrap();
@@ -35,6 +36,7 @@ async fn tools_of_an_mcp_server_are_offered_called_and_noted() {
         result = 'echo: hello mcp'
         reply = 'It came back.'
     ";
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let stage = Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap();
         let mut settings = Home::settings();
@@ -52,6 +54,7 @@ async fn tools_of_an_mcp_server_are_offered_called_and_noted() {
 
 #[tokio::test]
 async fn a_recorded_conversation_replays_the_same_stream() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let (upstream, recorded) = record(&cli).await;
         let stage = Stage::new(&cli, recorded).await.unwrap();
@@ -88,6 +91,7 @@ async fn record(cli: &Cli) -> (String, Script) {
 
 #[tokio::test]
 async fn sessions_are_written_into_the_private_home() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         stage.headless("hello", &[]).await.unwrap();
@@ -102,7 +106,8 @@ async fn sessions_are_written_into_the_private_home() {
 
 #[tokio::test]
 async fn the_other_version_of_the_api_is_answered_too() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "greeting").await.unwrap();
     let mut command = stage.command(&["-p", "hello", "--output-format", "stream-json"]);
     let ran = command.env("GOOGLE_GENAI_API_VERSION", "v1").output().await.unwrap();
@@ -123,7 +128,8 @@ pub(crate) fn paths(rehearsal: &Rehearsal) -> Vec<String> {
 
 #[tokio::test]
 async fn sessions_side_by_side_do_not_disturb_each_other() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "error-500").await.unwrap();
     let others = ["one", "two"].map(|name| stage.workspace().join(name));
     let runs = others.map(|directory| {

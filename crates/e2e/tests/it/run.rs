@@ -11,7 +11,7 @@ use outline::outline;
 use pollux_agent::gemini::cli::{Cli as Found, Version};
 use pollux_agent::gemini::stream::{Outcome, Run};
 use pollux_agent::model::{Event, Mode};
-use pollux_e2e::{Cli, Stage, script};
+use pollux_e2e::{Cli, Stage, requires, script};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -77,6 +77,7 @@ macro_rules! scenarios {
         $(
             #[tokio::test]
             async fn $test() {
+                requires!(npm);
                 told_as_scripted($script).await;
             }
         )*

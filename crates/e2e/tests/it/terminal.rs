@@ -1,7 +1,7 @@
 //! The real CLI in a real terminal, against scripts of the library. The newest version has to do each time, because `window` does
 //! the same on older ones too; `cargo xtask matrix` has them all.
 
-use pollux_e2e::{Cli, Stage, Terminal, wait_for};
+use pollux_e2e::{Cli, Stage, Terminal, requires, wait_for};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,7 @@ async fn say(terminal: &Terminal, prompt: &str) {
 
 #[tokio::test]
 async fn a_prompt_is_answered_on_the_screen() {
+    requires!(npm, tmux);
     for cli in Cli::newest().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         let terminal = Terminal::start(&stage, &[]).unwrap();
@@ -58,6 +59,7 @@ async fn a_prompt_is_answered_on_the_screen() {
 
 #[tokio::test]
 async fn a_command_asks_for_approval_and_runs_when_it_has_it() {
+    requires!(npm, tmux);
     for cli in Cli::newest().unwrap() {
         let stage = Stage::with(&cli, "approval").await.unwrap();
         let terminal = Terminal::start(&stage, &[]).unwrap();

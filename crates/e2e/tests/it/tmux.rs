@@ -1,7 +1,7 @@
 //! The tmux host alone, in a real tmux: what is printed, typed, pasted, resized, and what dies.
 
 use pollux_agent::terminal::{Emulator, Gone, Pane, Server, Size, Socket, Watch, Window};
-use pollux_e2e::{kill_server, wait_for};
+use pollux_e2e::{kill_server, requires, wait_for};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -60,6 +60,7 @@ async fn drawn(pane: &Pane) -> Emulator {
 
 #[tokio::test]
 async fn those_who_come_at_once_to_a_server_that_only_begins_do_not_end_it() {
+    requires!(tmux);
     // One of eight such beginnings was the end of tmux 3.3a.
     for round in 0..24_u64 {
         let directory = tempfile::Builder::new().prefix("pollux-tmux-").tempdir().unwrap();
@@ -79,6 +80,7 @@ async fn those_who_come_at_once_to_a_server_that_only_begins_do_not_end_it() {
 
 #[tokio::test]
 async fn those_who_come_and_go_all_the_time_do_not_end_it() {
+    requires!(tmux);
     // As commands do that look at an agent again and again.
     let host = Host::new().await;
     let pane = host.run("exec cat").await;
@@ -94,6 +96,7 @@ async fn those_who_come_and_go_all_the_time_do_not_end_it() {
 
 #[tokio::test]
 async fn those_who_go_at_once_do_not_take_what_others_have_along() {
+    requires!(tmux);
     let host = Host::new().await;
     let other = ["new-session", "-d", "-s", "other", "exec cat"];
     host.server.command(&other).await.unwrap();
@@ -117,6 +120,7 @@ async fn those_who_go_at_once_do_not_take_what_others_have_along() {
 
 #[tokio::test]
 async fn what_tmux_tells_of_a_pane_it_tells_also_when_another_one_has_gone() {
+    requires!(tmux);
     let host = Host::new().await;
     let (goes, stays) = (host.run("exec cat").await, host.run("exec cat").await);
     let mut watch = stays.watch();
@@ -129,6 +133,7 @@ async fn what_tmux_tells_of_a_pane_it_tells_also_when_another_one_has_gone() {
 
 #[tokio::test]
 async fn what_a_program_prints_is_heard_and_what_is_typed_reaches_it() {
+    requires!(tmux);
     let host = Host::new().await;
     let pane = host.run("echo \"[$ANSWER]\"; exec cat").await;
     let mut watch = pane.watch();
@@ -144,6 +149,7 @@ async fn what_a_program_prints_is_heard_and_what_is_typed_reaches_it() {
 
 #[tokio::test]
 async fn a_paste_arrives_byte_for_byte_and_in_brackets_where_they_are_asked_for() {
+    requires!(tmux);
     let host = Host::new().await;
     let into = host.directory.path().join("pasted");
     // Raw, so that the bytes are the ones that the terminal sent.
@@ -168,6 +174,7 @@ async fn a_paste_arrives_byte_for_byte_and_in_brackets_where_they_are_asked_for(
 
 #[tokio::test]
 async fn a_program_runs_where_it_was_told_to_whatever_that_place_is_called() {
+    requires!(tmux);
     let host = Host::new().await;
     for name in ["C#Shop", "#{pane_id}", "#(touch ran)", "a##b", "~", "%H:%M"] {
         let cwd = host.directory.path().join(name);
@@ -183,6 +190,7 @@ async fn a_program_runs_where_it_was_told_to_whatever_that_place_is_called() {
 
 #[tokio::test]
 async fn keys_reach_the_program_of_a_pane_that_shows_its_history() {
+    requires!(tmux);
     let host = Host::new().await;
     let pane = host.run("echo ready; exec cat").await;
     let mut watch = pane.watch();
@@ -197,6 +205,7 @@ async fn keys_reach_the_program_of_a_pane_that_shows_its_history() {
 
 #[tokio::test]
 async fn a_window_that_is_resized_says_so_and_has_its_new_size() {
+    requires!(tmux);
     let host = Host::new().await;
     let pane = host.run("exec cat").await;
     let mut watch = pane.watch();
@@ -209,6 +218,7 @@ async fn a_window_that_is_resized_says_so_and_has_its_new_size() {
 
 #[tokio::test]
 async fn a_window_that_others_share_has_its_size_again_when_its_program_has_drawn_anew() {
+    requires!(tmux);
     let host = Host::new().await;
     let pane = host.run("trap 'echo drawn' WINCH; echo ready; while :; do sleep 0.05; done").await;
     let mut watch = pane.watch();
@@ -233,6 +243,7 @@ async fn a_window_that_others_share_has_its_size_again_when_its_program_has_draw
 
 #[tokio::test]
 async fn a_window_is_made_to_fit_and_nothing_that_was_printed_before_is_lost() {
+    requires!(tmux);
     let host = Host::new().await;
     let pane = host.run("echo ready; read -r _; echo late; read -r _").await;
     let mut watch = pane.watch();
@@ -250,6 +261,7 @@ async fn a_window_is_made_to_fit_and_nothing_that_was_printed_before_is_lost() {
 
 #[tokio::test]
 async fn what_has_gone_over_the_edge_is_nothing_where_nothing_has() {
+    requires!(tmux);
     let host = Host::new().await;
     let pane = host.run("echo first; read -r _; seq 100; read -r _").await;
     let mut watch = pane.watch();
@@ -263,6 +275,7 @@ async fn what_has_gone_over_the_edge_is_nothing_where_nothing_has() {
 
 #[tokio::test]
 async fn a_program_that_ends_well_takes_its_pane_along_and_one_that_fails_leaves_its_code() {
+    requires!(tmux);
     let host = Host::new().await;
     let staying = host.run("exec cat").await;
     let mut watch = staying.watch();
@@ -304,6 +317,7 @@ async fn a_program_that_ends_well_takes_its_pane_along_and_one_that_fails_leaves
 
 #[tokio::test]
 async fn who_joins_does_not_change_what_somebody_looks_at() {
+    requires!(tmux);
     let host = Host::new().await;
     let (one, other) = (host.run("exec cat").await, host.run("exec cat").await);
     let viewers = Host::new().await;

@@ -6,127 +6,127 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// How long a link shall show a session.
+/// Creates a share link for a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Share {
-    /// For so many hours: a day unless told otherwise, a month at most.
+    /// Lifetime in hours: 24 by default, at most one month.
     #[serde(default)]
     pub hours: Option<u32>,
 }
 
-/// A link that shows a session.
+/// A read-only link to a session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct ShareLink {
-    /// Where it is to be seen. The token is behind the `#`, which no server sees.
+    /// URLs of the link. The token follows the `#`, so browsers do not send it to a server.
     pub urls: Vec<String>,
-    /// Until when.
+    /// When the link expires.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub expires_at: Timestamp,
 }
 
-/// Asks for a session that is shown.
+/// Reads a shared session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Watched {
-    /// The token of the link.
+    /// Token from the link.
     pub token: String,
-    /// Messages before this place.
+    /// Return messages before this position.
     #[serde(default)]
     pub before: Option<u64>,
 }
 
-/// A session that is shown, without its secrets.
+/// A shared session, with secrets removed.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Shared {
-    /// What it is about.
+    /// Title of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// A page of messages, oldest first.
     #[schema(value_type = Vec<Object>)]
     pub messages: Vec<Recorded>,
-    /// Ask for those before this place; none where there are none.
+    /// Position to request older messages with; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// Until when it is shown.
+    /// When the link expires.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub expires_at: Timestamp,
 }
 
-/// The key that a browser wants to know before it can be called.
+/// The server key that a browser needs to subscribe to push notifications.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct PushKey {
-    /// `applicationServerKey`, in Base64 for addresses.
+    /// `applicationServerKey`, in URL-safe Base64.
     pub key: String,
 }
 
-/// A browser's subscription, as it gives it.
+/// A browser's push subscription, as the Push API returns it.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Subscribe {
-    /// Where calls go.
+    /// URL of the push service for this browser.
     pub endpoint: String,
-    /// Its keys.
+    /// Keys of the subscription.
     pub keys: SubscribeKeys,
 }
 
-/// The keys of a browser's subscription.
+/// The keys of a push subscription.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct SubscribeKeys {
-    /// Its public key.
+    /// Public key of the browser.
     pub p256dh: String,
-    /// Its secret.
+    /// Authentication secret of the browser.
     pub auth: String,
 }
 
-/// A browser that is called no more.
+/// Ends a push subscription.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Unsubscribe {
-    /// Where calls went.
+    /// URL of the push service for this browser.
     pub endpoint: String,
 }
 
-/// How many browsers of this device were called.
+/// Result of a test notification.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Called {
-    /// How many.
+    /// Number of browsers that were notified.
     pub called: usize,
 }
 
-/// What a device is told that is called.
+/// The content of a push notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Call {
-    /// What it is about.
+    /// Why the notification was sent.
     pub kind: CallKind,
-    /// What the session is about.
+    /// Title of the session.
     pub title: String,
-    /// What is asked, or what was said last.
+    /// The question, or the end of the last answer.
     pub body: String,
-    /// The session.
+    /// ID of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
 
-/// Why a device is called.
+/// The reason for a push notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
-    /// The agent asks.
+    /// The agent asks a question.
     Question,
-    /// What the device was called for is answered: somewhere else, or by the agent itself.
+    /// The question was answered on another device or by the agent itself.
     Answered,
-    /// A turn is over.
+    /// A turn has ended.
     Done,
-    /// A turn has failed, or the agent is gone.
+    /// A turn failed, or the agent has exited.
     Failed,
-    /// The agent works, and says nothing.
+    /// The agent is working but has sent nothing for a while.
     Stalled,
-    /// To see that the device hears.
+    /// A test notification.
     Test,
 }

@@ -1,5 +1,5 @@
-//! A session that lives in another process of the user's: it brings it to the daemon, tells what happens, and does what it
-//! is told. Frames of a WebSocket of its own.
+//! A session hosted by another local process: the process registers it with the daemon, reports its events and carries out the
+//! daemon's orders. Frames of a separate WebSocket.
 
 use pollux_agent::model::{Failure, Mode};
 use pollux_agent::session::Order;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// The first frame: what is brought.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bring {
-    /// The agent's own id of the session.
+    /// The agent's own ID of the session.
     pub agent_id: String,
     /// Where the agent works.
     pub cwd: PathBuf,
@@ -43,9 +43,9 @@ pub enum Said {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
-    /// The session is known under this id.
+    /// The daemon registered the session under this ID.
     Session(String),
-    /// The session is not taken in: why.
+    /// The daemon rejected the session, with the reason.
     Refused(String),
     /// Something for the agent.
     Order {

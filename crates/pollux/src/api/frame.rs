@@ -8,167 +8,167 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use ts_rs::TS;
 
-/// What a client says.
+/// A frame from the client to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[ts(optional_fields)]
 pub enum ClientFrame {
-    /// Tell me of this session, from here on. `after` and `epoch` are those of the last event that was handled.
+    /// Subscribe to a session. `after` and `epoch` identify the last event that the client has handled.
     Subscribe {
-        /// Which session.
+        /// ID of the session.
         session_id: String,
-        /// The number of the last event that was handled.
+        /// Sequence number of the last event that the client has handled.
         #[serde(default)]
         after: Option<u64>,
-        /// Its epoch.
+        /// Epoch of that event.
         #[serde(default)]
         epoch: Option<u64>,
     },
-    /// Tell me no more of this session.
+    /// Unsubscribe from a session.
     Unsubscribe {
-        /// Which session.
+        /// ID of the session.
         session_id: String,
     },
-    /// Tell me of all sessions: first the list, then each that changes.
+    /// Watch all sessions: the daemon sends the list, then each session that changes.
     Watch,
-    /// Do this. The answer is a `result` or an `error` with the same id.
+    /// Send a command to a session. The daemon answers with a `result` or `error` frame with the same ID.
     Command {
-        /// Chosen by the client. The same id once more is not run once more.
+        /// Chosen by the client. A command with a known ID is not run again.
         id: String,
-        /// Which session.
+        /// ID of the session.
         session_id: String,
-        /// What to do.
+        /// The command.
         command: Command,
     },
-    /// Show me the agent's own screen, or show it no more. Only where it is in a terminal.
+    /// Start or stop streaming the agent's screen. Only for terminal sessions.
     Screen {
-        /// Which session.
+        /// ID of the session.
         session_id: String,
-        /// True to begin, false to end.
+        /// True to start, false to stop.
         on: bool,
     },
-    /// Whether somebody looks at this client. A device that is looked at is not called.
+    /// Whether the client is visible. A visible device receives no push notifications.
     Visible {
-        /// True where it is on a screen.
+        /// True while the client is visible on a screen.
         visible: bool,
     },
-    /// Are you there? The answer is a heartbeat.
+    /// Request a heartbeat.
     Ping,
-    /// A kind that this daemon does not know. It is answered with an `error`, and the connection goes on.
+    /// A frame type that this daemon does not know. The daemon answers with an `error` and keeps the connection open.
     #[serde(other)]
     #[ts(skip)]
     Unknown,
 }
 
-/// What the daemon says. A client passes over kinds that it does not know.
+/// A frame from the daemon to the client. Clients must ignore unknown frame types.
 #[derive(Debug, Clone, Serialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[ts(optional_fields)]
 pub enum ServerFrame {
     /// The first frame.
     Hello(Hello),
-    /// All sessions, after `watch`.
+    /// All sessions, in answer to `watch`.
     Sessions {
-        /// The newest first.
+        /// Newest first.
         sessions: Vec<Summary>,
     },
-    /// A session is different now: to those that watch, and to those that subscribed to it.
+    /// A session has changed. Sent to clients that watch all sessions or subscribe to this one.
     Session {
-        /// What it is now. It counts only where its `version` is greater than what the client has.
+        /// The new summary. Ignore it unless its `version` is greater than the client's.
         session: Box<Summary>,
     },
-    /// The exact tail follows: nothing is missing, nothing comes twice.
+    /// The subscription resumes: the missing events follow, without gaps or duplicates.
     Resumed {
-        /// Which session.
+        /// ID of the session.
         session_id: String,
-        /// The number after which events follow.
+        /// Events after this sequence number follow.
         after: u64,
-        /// The epoch.
+        /// Epoch of the events.
         epoch: u64,
     },
-    /// Forget what you have of this session: this is what there is. Events after `seq` follow.
+    /// The complete state of a session, which replaces what the client has. Events after `seq` follow.
     Snapshot(Box<Snapshot>),
-    /// What happened, in order, without a gap.
+    /// Events in order, without gaps.
     Events {
-        /// Which session.
+        /// ID of the session.
         session_id: String,
         /// The events.
         events: Vec<Numbered>,
-        /// False where more are on their way at once.
+        /// False if more events follow immediately.
         caught_up: bool,
     },
-    /// Something is different about teams, their jobs or letters: to those that watch. What it is, is to be had over HTTP.
+    /// Teams, jobs or messages have changed. Sent to clients that watch; fetch the details over HTTP.
     Team,
-    /// The agent's own screen, to those who asked for it.
+    /// The agent's screen, after a `screen` request.
     Screen(Box<Picture>),
-    /// The daemon is there.
+    /// A sign that the connection is alive.
     Heartbeat {
-        /// Its time.
+        /// Time of the daemon.
         #[ts(type = "string")]
         at: Timestamp,
     },
-    /// What came of a command.
+    /// The result of a command.
     Result {
-        /// Its id.
+        /// ID of the command.
         id: String,
-        /// What came of it.
+        /// The result.
         reply: Reply,
     },
-    /// Something is wrong with what the client said.
+    /// A request of the client failed.
     Error {
-        /// The id of the command, or of the session that was subscribed to.
+        /// ID of the command, or of the session that the client subscribed to.
         id: Option<String>,
-        /// What is wrong.
+        /// The error.
         error: Problem,
     },
 }
 
-/// What stands on the agent's own screen. The first one has all rows; those that follow have the rows that differ.
+/// The agent's screen. The first frame has all rows; later frames have only the changed rows.
 #[derive(Debug, Clone, Serialize, TS)]
 #[ts(optional_fields)]
 pub struct Picture {
-    /// Which session.
+    /// ID of the session.
     pub session_id: String,
-    /// True where all rows are in it: forget those of before.
+    /// True if the frame has all rows and replaces the previous screen.
     pub whole: bool,
-    /// How wide the screen is. It is the size of the window at the desk, and stays that until somebody asks for another.
+    /// Width in columns. This is the size of the desktop window until a client requests another size.
     pub columns: u16,
-    /// How high the screen is.
+    /// Height in rows.
     pub rows: u16,
-    /// True where somebody has asked for this size, and nobody has given the window back yet.
+    /// True while a client has resized the window and not restored it.
     pub fitted: bool,
-    /// Where the cursor is, where it is to be seen: row and column, from 0.
+    /// Row and column of the cursor, from 0; absent if it is hidden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<(u16, u16)>,
-    /// The title of the window.
+    /// Window title.
     pub title: String,
-    /// The rows, each with its number from 0.
+    /// The rows.
     pub lines: Vec<Line>,
 }
 
 /// One row of a screen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
 pub struct Line {
-    /// Its number, from 0 at the top.
+    /// Row number, from 0 at the top.
     pub row: u16,
-    /// Its pieces, each of which looks alike.
+    /// Runs of text, each with one style.
     pub runs: Vec<pollux_agent::terminal::Run>,
 }
 
-/// Who is there, and what it can do.
+/// What the daemon tells a client when it connects.
 #[derive(Debug, Clone, Serialize, TS)]
 pub struct Hello {
-    /// The version of Pollux.
+    /// Version of Pollux.
     pub pollux: String,
-    /// The version of the API.
+    /// Version of the API.
     pub api: u32,
-    /// What it can do beyond that.
+    /// Optional features of the daemon.
     pub features: Vec<String>,
-    /// How often a heartbeat comes, in seconds.
+    /// Seconds between heartbeats.
     pub heartbeat_seconds: u64,
-    /// The name of this device.
+    /// Name of this device.
     pub device: String,
-    /// What this device may do.
+    /// Scopes of this device.
     pub scopes: Vec<super::Scope>,
 }
 
@@ -186,79 +186,79 @@ impl Hello {
     }
 }
 
-/// All that a client needs to show a session that it knows nothing of.
+/// The complete state of a session, for a client that has no events of it.
 #[derive(Debug, Clone, Serialize, TS)]
 #[ts(optional_fields)]
 pub struct Snapshot {
-    /// Which session.
+    /// ID of the session.
     pub session_id: String,
-    /// Why it is not the tail.
+    /// Why the daemon sent a snapshot instead of the missing events.
     pub why: Why,
-    /// The number of the last event that is in it.
+    /// Sequence number of the last event in the snapshot.
     pub seq: u64,
-    /// Its epoch.
+    /// Epoch of that event.
     pub epoch: u64,
-    /// The session.
+    /// Summary of the session.
     pub session: Summary,
     /// The last page of messages, oldest first.
     pub messages: Vec<Recorded>,
-    /// Ask for messages before this place; none where there are none.
+    /// Position to request older messages with; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+    /// Events between these messages that are not messages: tool calls, ends of turns, notices. The oldest may be missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<Numbered>>")]
     pub facts: Vec<Numbered>,
-    /// What has not become a message yet.
+    /// Output that is not part of a message yet.
     pub live: Live,
 }
 
-/// Why a client gets a snapshot and not the tail.
+/// Why a client receives a snapshot instead of the missing events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// It did not ask for the tail.
+    /// The client did not say which events it has.
     Fresh,
-    /// The history was rewritten since.
+    /// The history has been rewritten.
     Epoch,
-    /// The events that it misses are no longer kept, or never were.
+    /// The missing events are no longer stored, or never were.
     Gone,
-    /// It misses so much that a snapshot is shorter.
+    /// So many events are missing that a snapshot is shorter.
     Far,
 }
 
-/// A message in its place.
+/// A message and its position in the session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[ts(optional_fields)]
 pub struct Recorded {
-    /// Its place among the messages of the session. It rises, with gaps where messages were taken back.
+    /// Position among the messages of the session. It increases, with gaps where messages were removed.
     pub position: u64,
-    /// The event that recorded it.
+    /// Sequence number of the event that recorded it.
     pub seq: u64,
     /// The message, without `_original`.
     #[ts(as = "pollux_agent::model::Message<'static>")]
     pub message: Box<RawValue>,
-    /// The texts in it that were cut: the place of each as a JSON pointer, and how many bytes the whole has.
+    /// Truncated texts: the JSON pointer of each, and its full length in bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<(String, u64)>>")]
     pub cut: Vec<(String, u64)>,
 }
 
-/// An event with its number.
+/// An event with its sequence number.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[ts(optional_fields)]
 pub struct Numbered {
-    /// Its number: one more than that of the event before it.
+    /// Sequence number: one more than that of the previous event.
     pub seq: u64,
-    /// How often history has been rewritten, counted from where the session began.
+    /// Number of times that the history has been rewritten since the session started.
     pub epoch: u64,
-    /// When Pollux wrote it down.
+    /// When Pollux recorded the event.
     #[ts(type = "string")]
     pub recorded_at: Timestamp,
-    /// The event. A client shows a kind that it does not know as what it is.
+    /// The event. Clients should show events of unknown types in raw form.
     #[ts(as = "pollux_agent::model::Event<'static>")]
     pub event: Box<RawValue>,
-    /// The texts in it that were cut: the place of each as a JSON pointer, and how many bytes the whole has.
+    /// Truncated texts: the JSON pointer of each, and its full length in bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<(String, u64)>>")]
     pub cut: Vec<(String, u64)>,

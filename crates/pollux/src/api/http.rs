@@ -10,20 +10,20 @@ use std::path::PathBuf;
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// What is wrong, in the shape of every border.
+/// An error, in the format that all interfaces use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Problem {
-    /// One word for programs, such as `unknown_session`.
+    /// Error code for programs, such as `unknown_session`.
     pub code: String,
     /// What failed, and why.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// What a device may do.
+/// A permission of a device.
 #[derive(
     Debug,
     Clone,
@@ -41,64 +41,64 @@ pub struct Problem {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Read.
+    /// Read sessions
     View,
-    /// Send prompts, start and stop sessions.
+    /// Send prompts, start and stop sessions
     Prompt,
-    /// Answer questions, change the mode.
+    /// Answer questions and change the mode
     Approve,
-    /// Pair and revoke devices, read the audit log, press keys, run commands of the CLI, make links. Directories are allowed,
-    /// and the daemon is ended, on the machine itself.
+    /// Pair and revoke devices, read the audit log, press keys, run slash commands, create share links. Allowing directories
+    /// and stopping the daemon is only possible on the machine itself
     Admin,
 }
 
-/// The daemon is there. The one thing that is told to those who are not let in.
+/// A sign that the daemon is running. This is the only answer that needs no authentication.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Health {
     /// Always true.
     pub ok: bool,
-    /// The version of the API.
+    /// Version of the API.
     pub api: u32,
 }
 
-/// Who I am.
+/// The device that sent the request.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Me {
-    /// The name of this device.
+    /// Name of this device.
     pub device: String,
-    /// What it may do.
+    /// Scopes of the device.
     pub scopes: Vec<Scope>,
 }
 
 /// All sessions.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Sessions {
-    /// The newest first.
+    /// Newest first.
     pub sessions: Vec<Summary>,
 }
 
-/// A session to begin.
+/// Starts a session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Begin {
-    /// Chosen by the client. The same id once more gives the same session once more.
+    /// Chosen by the client. A repeated request with the same ID returns the same session.
     #[serde(default)]
     pub client_id: Option<String>,
-    /// Where the agent shall work.
+    /// Working directory of the agent.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub cwd: PathBuf,
-    /// How it is driven.
+    /// How Pollux drives the agent.
     #[serde(default)]
     pub driver: Option<Driver>,
-    /// What it may do without asking.
+    /// Permission mode.
     #[serde(default)]
     pub mode: Option<Mode>,
     /// The model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Go on with a session: its id, of Pollux or of the agent.
+    /// Resume this session: its Pollux ID or the agent's ID.
     #[serde(default)]
     pub resume: Option<String>,
     /// The first prompt.
@@ -106,16 +106,16 @@ pub struct Begin {
     pub prompt: Option<String>,
 }
 
-/// An agent that somebody runs already, in tmux.
+/// Adopts an agent that is already running in tmux.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Adopt {
-    /// tmux's name of its pane, such as `%3`; needed where there are several.
+    /// tmux pane ID, such as `%3`; required if there are several candidates.
     #[serde(default)]
     pub pane: Option<String>,
-    /// The tmux server: a name or a path. Without this the one that the user's own `tmux` talks to. Only the user of this
-    /// machine may name one.
+    /// Name or socket path of the tmux server; the user's default server if absent. Only clients on this machine may set
+    /// it.
     #[serde(default)]
     pub socket: Option<String>,
 }
@@ -123,18 +123,18 @@ pub struct Adopt {
 /// A command for a session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct CommandBody {
-    /// Chosen by the client. The same id once more is not run once more.
+    /// Chosen by the client. A command with a known ID is not run again.
     pub id: String,
-    /// What to do.
+    /// The command.
     pub command: Command,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Accepted {
-    /// The id of the command.
+    /// ID of the command.
     pub id: String,
-    /// What came of it.
+    /// The result.
     pub reply: Reply,
 }
 
@@ -145,15 +145,15 @@ pub struct Messages {
     /// The messages.
     #[schema(value_type = Vec<Object>)]
     pub messages: Vec<Recorded>,
-    /// Ask for those before this place; none where there are none.
+    /// Position to request older messages with; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// What happened between them that is no message: calls, ends of turns, notices. The oldest of it may be missing.
+    /// Events between these messages that are not messages: tool calls, ends of turns, notices. The oldest may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<Numbered>>")]
     #[schema(value_type = Vec<Object>)]
     pub facts: Vec<Numbered>,
-    /// The epoch: with another one the places mean something else.
+    /// Epoch of the positions. Positions from another epoch are not valid.
     pub epoch: u64,
 }
 
@@ -163,92 +163,92 @@ pub struct Events {
     /// The events.
     #[schema(value_type = Vec<Object>)]
     pub events: Vec<Numbered>,
-    /// The number of the last event that there is.
+    /// Sequence number of the last event of the session.
     pub seq: u64,
-    /// Events up to this one are no longer kept.
+    /// Events up to this sequence number are no longer stored.
     pub floor: u64,
-    /// The epoch.
+    /// Current epoch of the session.
     pub epoch: u64,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Search {
-    /// The newest first.
+    /// Newest first.
     pub found: Vec<Found>,
 }
 
-/// A place in a session.
+/// A match in a session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Found {
-    /// The session.
+    /// ID of the session.
     pub session_id: String,
-    /// The event.
+    /// Sequence number of the event.
     pub seq: u64,
-    /// Its kind.
+    /// Type of the event.
     pub kind: String,
-    /// The words around it.
+    /// The text around the match.
     pub snippet: String,
-    /// When it was recorded.
+    /// When the event was recorded.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub recorded_at: Timestamp,
 }
 
-/// Directories in which sessions may be started.
+/// Directories in which devices may start sessions.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Projects {
-    /// Their real paths.
+    /// Absolute paths with symlinks resolved.
     #[ts(type = "string[]")]
     #[schema(value_type = Vec<String>)]
     pub projects: Vec<PathBuf>,
 }
 
-/// A directory to allow.
+/// Allows a directory.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    /// Its path.
+    /// Path of the directory.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub path: PathBuf,
 }
 
-/// Files of a project that fit what somebody has begun to write.
+/// Files of a project that match a prefix.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Files {
-    /// Their paths from the project's directory; directories end with `/`.
+    /// Paths relative to the project directory; directories end with `/`.
     pub files: Vec<String>,
 }
 
 /// Directories in a directory.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Browsed {
-    /// The real path of the directory.
+    /// Absolute path with symlinks resolved.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub path: PathBuf,
-    /// The names of the directories in it.
+    /// Names of the subdirectories.
     pub directories: Vec<String>,
 }
 
-/// Commands of the agent itself, which a prompt may begin with.
+/// Slash commands of the agent.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct SlashCommands {
-    /// In the order of their names.
+    /// Sorted by name.
     pub commands: Vec<Slash>,
 }
 
-/// A command of the agent itself.
+/// A slash command of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 pub struct Slash {
-    /// Its name, with the slash.
+    /// Name, including the slash.
     pub name: String,
     /// What it does.
     pub description: String,
 }
 
-/// Models that can be asked for.
+/// Available models.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Models {
     /// The models.
@@ -259,102 +259,102 @@ pub struct Models {
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Model {
-    /// What it is asked for by.
+    /// ID to request the model with.
     pub id: String,
-    /// What it is, for people.
+    /// Display name.
     pub label: String,
-    /// How many tokens it can hold, where that is known.
+    /// Size of the context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<u64>,
 }
 
-/// A picture that will belong to a prompt.
+/// Uploads an image for a prompt.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
-    /// Its kind, such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
-    /// Its bytes, in Base64.
+    /// Image data in Base64.
     pub data: String,
 }
 
-/// A picture that is kept.
+/// An uploaded image.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Kept {
-    /// The name by which a prompt names it.
+    /// Name to refer to the image in a prompt.
     pub name: String,
 }
 
-/// Tokens by model.
+/// Token usage by model.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct UsageBody {
-    /// The most first.
+    /// Highest usage first.
     pub models: Vec<Counted>,
 }
 
-/// The tokens of one model.
+/// Token usage of one model.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Counted {
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// In how many messages.
+    /// Number of messages.
     pub messages: u64,
-    /// All tokens.
+    /// Total number of tokens.
     pub tokens: u64,
 }
 
-/// What the daemon can do.
+/// Capabilities of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Capabilities {
-    /// The version of Pollux.
+    /// Version of Pollux.
     pub pollux: String,
-    /// The version of the API.
+    /// Version of the API.
     pub api: u32,
-    /// What it can do beyond that.
+    /// Optional features of the daemon.
     pub features: Vec<String>,
-    /// How agents can be driven.
+    /// Supported drivers.
     pub drivers: Vec<Driver>,
 }
 
-/// Asks for a code that lets a new device in.
+/// Requests a pairing code for a new device.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Pairing {
-    /// What the device will be called.
+    /// Name of the device.
     pub name: String,
-    /// What it may do.
+    /// Scopes of the device.
     pub scopes: Vec<Scope>,
-    /// How long the code is good for, at most 60; 2 where nothing is said.
+    /// Lifetime of the code in minutes, at most 60 (default: 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minutes: Option<u8>,
 }
 
-/// A code that lets one device in, once, for two minutes or as long as was asked for.
+/// A pairing code, valid for one device and one use.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Pair {
-    /// The code.
+    /// The pairing code.
     pub code: String,
-    /// Where the device goes. The code is behind the `#`, which no server sees.
+    /// Pairing URLs. The code follows the `#`, so browsers do not send it to a server.
     pub urls: Vec<String>,
-    /// The fingerprint of the certificate, where it is our own.
+    /// Fingerprint of the certificate, if it is self-signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// When the code ends.
+    /// When the code expires.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub expires_at: Timestamp,
 }
 
-/// A code, from the device that wants in.
+/// Pairs a device with a code.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Paired {
-    /// The code.
+    /// The pairing code.
     pub code: String,
-    /// What the device calls itself, where it knows better than whoever made the code.
+    /// Name that the device chose; replaces the name from the pairing request.
     #[serde(default)]
     pub name: Option<String>,
 }
@@ -362,49 +362,49 @@ pub struct Paired {
 /// All devices.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Devices {
-    /// The newest first.
+    /// Newest first.
     pub devices: Vec<Device>,
 }
 
-/// A device that was let in.
+/// A paired device.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Device {
-    /// Its id.
+    /// ID of the device.
     pub id: String,
-    /// What it is called.
+    /// Name of the device.
     pub name: String,
-    /// What it may do.
+    /// Scopes of the device.
     pub scopes: Vec<Scope>,
-    /// When it was let in.
+    /// When the device was paired.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub created_at: Timestamp,
-    /// When it was here last.
+    /// When the device last sent a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub seen_at: Option<Timestamp>,
 }
 
-/// Who did what.
+/// An entry of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct AuditEntry {
-    /// Rises.
+    /// Increases with each entry.
     pub id: u64,
-    /// When.
+    /// When the action happened.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub at: Timestamp,
-    /// Who: the name of the device.
+    /// Name of the device.
     pub device: String,
-    /// What, in one word, such as `answer`.
+    /// Name of the action, such as `answer`.
     pub action: String,
-    /// To which session.
+    /// ID of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The rest: the choice, the hash of what was shown, what came of it.
+    /// Details: the choice, the hash of the question as displayed, the result.
     #[schema(value_type = Object)]
     #[ts(type = "Record<string, unknown>")]
     pub detail: serde_json::Value,

@@ -5,14 +5,14 @@ use pollux_agent::model::Event;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-const HEAD: &str = "<!-- Made from the code by `cargo xtask docs`. Do not edit. -->\n";
+const HEAD: &str = "<!-- Generated from the code by `cargo xtask docs`. Do not edit. -->\n";
 
 /// `docs/events.md`.
 pub fn events() -> String {
     let schema = schemars::schema_for!(Event<'static>).to_value();
     let mut out = format!(
-        "# Events\n\n{HEAD}\nEvery kind of event, as `-o events`, `pollux logs --json`, the API and the library tell it. Each is one JSON object with a \
-        `type`; a client passes over kinds that it does not know. Fields with a `?` may be missing.\n\n## Every event\n\n"
+        "# Events\n\n{HEAD}\nAll event types, as printed by `-o events` and `pollux logs --json` and returned by the API and the library. Each event is \
+        one JSON object with a `type`. Clients must ignore types that they do not know. Fields with a `?` are optional.\n\n## Every event\n\n"
     );
     fields(&mut out, &schema);
     for kind in list(&schema["oneOf"]) {
@@ -32,8 +32,8 @@ pub fn events() -> String {
 pub fn api() -> String {
     let document = serde_json::to_value(document()).unwrap_or_default();
     let mut out = format!(
-        "# Routes of the API\n\n{HEAD}\nThe same as `GET /api/v1/openapi.json`, for people; [api.md](api.md) says how they are used. Errors are a \
-        `Problem` everywhere.\n"
+        "# Routes of the API\n\n{HEAD}\nAll routes of the HTTP API, generated from the same source as `GET /api/v1/openapi.json`. See [api.md](api.md) for how to \
+        use them. Every error is a `Problem`.\n"
     );
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in item.as_object().into_iter().flatten() {

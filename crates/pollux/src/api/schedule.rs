@@ -8,56 +8,56 @@ use std::path::PathBuf;
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// Work that is given again and again.
+/// A recurring job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Schedule {
-    /// What it is called.
+    /// Name of the schedule.
     pub name: String,
-    /// When: five fields, or six with seconds first, by the clock of the machine.
+    /// Cron expression in local time: five fields, or six with seconds first.
     pub cron: String,
-    /// To an agent of this profile.
+    /// Profile of the agent.
     pub profile: String,
-    /// What is to be done: `{{date}}`, `{{time}}`, `{{name}}` and `{{output}}` are filled in.
+    /// Prompt, with the placeholders `{{date}}`, `{{time}}`, `{{name}}` and `{{output}}`.
     pub prompt: String,
-    /// Where.
+    /// Working directory of the agent and the condition.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub cwd: PathBuf,
-    /// A program and its arguments, run first: only where it ends well is the work given. What it prints is `{{output}}`.
+    /// A command to run first. The job starts only if the command exits 0. Its output is `{{output}}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<String>>")]
     pub condition: Vec<String>,
-    /// What becomes of a run that was missed.
+    /// What to do about missed runs.
     #[serde(default)]
     #[ts(as = "Option<Missed>")]
     pub missed: Missed,
-    /// Another driver than the profile's.
+    /// Overrides the profile's driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// When it is due next; said by the daemon.
+    /// Next run; set by the daemon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub next_at: Option<Timestamp>,
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[ts(rename = "ScheduleOutcome")]
 #[schema(as = ScheduleOutcome)]
 pub enum Outcome {
-    /// It has begun, and what becomes of it is not known yet.
+    /// The run has begun, and its outcome is not known yet.
     Begun,
-    /// The work was given.
+    /// The job was started.
     Given,
-    /// The condition was not met, or the run before still goes on.
+    /// The condition was not met, or the previous run is still in progress.
     Skipped,
-    /// No daemon ran when it was due.
+    /// No daemon was running when the run was due.
     Missed,
-    /// It could not be given.
+    /// The job could not be started.
     Failed,
 }
 
@@ -66,24 +66,24 @@ pub enum Outcome {
 #[ts(rename = "ScheduleRun", optional_fields)]
 #[schema(as = ScheduleRun)]
 pub struct Run {
-    /// Rises with each run.
+    /// Increases with each run.
     pub id: i64,
-    /// Of which schedule.
+    /// Name of the schedule.
     pub schedule: String,
-    /// When it was due.
+    /// When the run was due.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub due_at: Timestamp,
-    /// When it was run.
+    /// When the run happened.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub at: Timestamp,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The job that was given.
+    /// ID of the job that was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Why none was.
+    /// Why no job was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -91,7 +91,7 @@ pub struct Run {
 /// All schedules.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Schedules {
-    /// By name.
+    /// Sorted by name.
     pub schedules: Vec<Schedule>,
 }
 
@@ -100,6 +100,6 @@ pub struct Schedules {
 #[ts(rename = "ScheduleRuns")]
 #[schema(as = ScheduleRuns)]
 pub struct Runs {
-    /// The newest first.
+    /// Newest first.
     pub runs: Vec<Run>,
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// How the agent is driven.
+/// How Pollux drives the agent.
 #[derive(
     Debug,
     Clone,
@@ -25,90 +25,90 @@ use utoipa::ToSchema;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Driver {
-    /// One process for each prompt. It can ask nobody.
+    /// A new process for each prompt; the agent cannot ask questions
     Headless,
-    /// The Agent Client Protocol: questions, modes and models while it lives.
+    /// One process per session (Agent Client Protocol); can ask questions and change mode or model
     #[default]
     Acp,
-    /// The agent's own screen in tmux, beside a person.
+    /// The agent's own terminal UI, in tmux; you can attach and type too
     Terminal,
 }
 
-/// What is to be known of a session without reading it.
+/// A summary of a session.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Summary {
-    /// Its id in Pollux, which never changes.
+    /// ID in Pollux, which never changes.
     pub id: String,
-    /// Rises with each change of this summary: an older one never replaces a newer one.
+    /// Increases with each change of this summary. Ignore a summary with a lower version than the one you have.
     pub version: u64,
-    /// The agent's own id of it, once it is known.
+    /// The agent's ID of the session, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// How it is driven; none where Pollux only reads what the agent writes.
+    /// How Pollux drives the agent; absent if the session runs outside Pollux and is read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// Where the agent works.
+    /// Working directory of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub cwd: Option<PathBuf>,
-    /// The git branch there, as it was when something was said last.
+    /// Git branch at the time of the last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// What it is about.
+    /// Title of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the agent does.
+    /// Status of the agent.
     pub status: SessionStatus,
-    /// What the agent may do without asking.
+    /// Permission mode.
     pub mode: Mode,
-    /// When that ends by itself.
+    /// When the mode expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub mode_until: Option<Timestamp>,
-    /// The model.
+    /// Name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Since when nothing was heard of an agent that works, where that is too long.
+    /// Time of the last output, if a working agent has been silent for too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub stalled_since: Option<Timestamp>,
-    /// Since when nothing of it can be written down, because the disk is full.
+    /// Since when the session cannot be recorded because the disk is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub unwritten_since: Option<Timestamp>,
-    /// The questions that are open.
+    /// Pending questions.
     pub questions: Vec<OpenQuestion>,
-    /// The prompts that wait.
+    /// Queued prompts.
     pub queue: Vec<Queued>,
-    /// True where they wait until somebody says `continue`.
+    /// True if the queue is paused until a client sends `continue`.
     pub held: bool,
-    /// The prompt that was handed to the agent, until the agent says that it works on it.
+    /// The prompt that was sent to the agent, until the agent confirms it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sending: Option<Queued>,
-    /// The number of its last event.
+    /// Sequence number of the last event.
     pub seq: u64,
-    /// How often its history was rewritten, counted from where it began.
+    /// Number of times that the history has been rewritten since the session started.
     pub epoch: u64,
-    /// How many messages it has.
+    /// Number of messages.
     pub messages: u64,
-    /// All tokens that were counted.
+    /// Total number of tokens.
     pub tokens: u64,
-    /// How much the model has in mind, where that was told.
+    /// Context window usage, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// What happened last, in one line.
+    /// The latest activity, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// When it began.
+    /// When the session started.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub created_at: Timestamp,
-    /// When something happened last.
+    /// When the session last changed.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub updated_at: Timestamp,
@@ -147,80 +147,80 @@ impl Summary {
     }
 }
 
-/// How much a model has in mind.
+/// Context window usage of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Context {
-    /// The tokens of the last answer, with all that was said before it.
+    /// Tokens of the last answer and everything before it.
     pub tokens: u64,
-    /// How many the model can hold, where that is known.
+    /// Size of the context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
-/// A question that is open.
+/// A pending question.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct OpenQuestion {
-    /// The question, whole.
+    /// The complete question.
     #[ts(as = "pollux_agent::model::Question<'static>")]
     #[schema(value_type = Object)]
     pub question: Box<RawValue>,
-    /// The hash of it. An answer that names it can release nothing else.
+    /// Hash of the question as displayed. An answer with this hash is valid for this question only.
     pub shown: String,
-    /// The answer that is on its way, where one is: the agent has not confirmed it yet.
+    /// The answer that was sent but that the agent has not confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Outcome>,
 }
 
-/// What has not become a message yet.
+/// Output that is not part of a message yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS, ToSchema)]
 pub struct Live {
-    /// In the order in which it came.
+    /// Parts in order of arrival.
     pub parts: Vec<LivePart>,
 }
 
-/// A part of a message that is being made.
+/// A part of a message in progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[ts(optional_fields)]
 pub enum LivePart {
     /// The prompt of this turn.
     Prompt {
-        /// The prompt.
+        /// Text of the prompt.
         text: String,
     },
-    /// What the model says.
+    /// Text of the answer.
     Text {
-        /// So far.
+        /// The text so far.
         text: String,
     },
-    /// What the model thinks.
+    /// Thoughts of the model.
     Thinking {
-        /// So far.
+        /// The text so far.
         text: String,
     },
-    /// A call.
+    /// A tool call.
     Tool {
-        /// Its id.
+        /// ID of the call.
         id: String,
-        /// The agent's own name of the tool.
+        /// The agent's name of the tool.
         name: String,
         /// The arguments.
         #[schema(value_type = Object)]
         #[ts(type = "unknown")]
         input: serde_json::Value,
-        /// What it is about.
+        /// What the call does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<Object>)]
         #[ts(as = "Option<pollux_agent::model::Meaning>")]
         meaning: Option<serde_json::Value>,
-        /// How it ended, if it has.
+        /// Final status, once the call has ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<String>)]
         #[ts(as = "Option<pollux_agent::model::Status>")]
         status: Option<String>,
-        /// What it gave back, at most the end of it.
+        /// Output of the call; only the end of long output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
     },

@@ -11,47 +11,47 @@ use std::path::PathBuf;
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// A piece of work that somebody gave to an agent.
+/// A task that was handed to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Job {
-    /// Its id.
+    /// ID of the job.
     pub id: String,
-    /// How it was given.
+    /// Whether the caller waits for the job.
     pub kind: Kind,
-    /// Who gave it: a session; none for a person.
+    /// Session ID of the caller; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// Who works on it, once there is one.
+    /// Session ID of the worker, once it exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// What its worker is called.
+    /// Name of the worker.
     pub name: String,
-    /// Its worker's profile.
+    /// Profile of the worker.
     pub profile: String,
-    /// What is to be done.
+    /// The task.
     pub prompt: String,
-    /// Where it is.
+    /// State of the job.
     pub state: State,
-    /// Why it is there.
+    /// Reason for the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What its worker waits for.
+    /// Question that the worker waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Asked>,
-    /// What came of it.
+    /// Result of the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Done>,
-    /// What it may take.
+    /// Budget of the job.
     #[serde(default)]
     #[ts(as = "Option<JobBudget>")]
     #[schema(value_type = Object)]
     pub budget: Budget,
-    /// When it was given.
+    /// When the job was created.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub created_at: Timestamp,
-    /// When it ended.
+    /// When the job ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
@@ -63,7 +63,7 @@ pub struct Job {
     pub inner: Inner,
 }
 
-/// What one job may take, as clients see it.
+/// The budget of a job.
 #[derive(Debug, Clone, TS)]
 #[ts(optional_fields)]
 #[expect(dead_code, reason = "it is there for its TypeScript")]
@@ -107,108 +107,108 @@ pub struct Inner {
     pub driver: Option<Driver>,
 }
 
-/// A question of a worker.
+/// A question from a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[ts(rename = "JobQuestion")]
 pub struct Asked {
-    /// Its id.
+    /// ID of the question.
     pub id: String,
-    /// What is asked, in one line.
+    /// The question, in one line.
     pub about: String,
-    /// The choices: id and words.
+    /// Choices: ID and label.
     pub options: Vec<(String, String)>,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[ts(rename = "JobResult", optional_fields)]
 pub struct Done {
-    /// The worker's last answer, to the letter.
+    /// The worker's last answer, verbatim.
     pub text: String,
-    /// Where the answer was read instead, without its letters being sure: `screen`, where the session file never had it.
+    /// Set if the text may not be verbatim: `screen` if it was read from the screen because the session file does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derived: Option<String>,
-    /// The tokens that it took.
+    /// Tokens used by the job.
     pub tokens: u64,
-    /// The files that it changed.
+    /// Files changed by the job.
     pub changed: Vec<String>,
-    /// What became of its worktree.
+    /// What happened to the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
 }
 
 impl Done {
-    /// What is said of an answer that may not be to the letter.
+    /// A warning for an answer that may not be verbatim.
     pub fn doubt(&self) -> Option<&'static str> {
-        let doubt = "it was read off the screen, because the session file does not have it";
+        let doubt = "the answer was read from the screen because the session file does not contain it: it may not be exact";
         self.derived.is_some().then_some(doubt)
     }
 }
 
-/// A tree of its own for a worker, and what becomes of it.
+/// What to do with a worker's git worktree.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Worktree {
-    /// It is kept, with its branch.
+    /// Keep the worktree and its branch
     Keep,
-    /// Its branch is merged into where the caller works; where that does not go, it is kept.
+    /// Merge the branch into the caller's; if the merge fails, the branch is kept
     Merge,
 }
 
-/// An agent of a team.
+/// A team agent.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Member {
-    /// Its session.
+    /// Session ID.
     pub session: String,
-    /// What it is called.
+    /// Name of the agent.
     pub name: String,
-    /// Its profile.
+    /// Profile of the agent.
     pub profile: String,
-    /// The team: the session that began it.
+    /// Team: ID of the session that started it.
     pub team: String,
-    /// For whom it works: a session; none for a person.
+    /// Session ID of the agent that it works for; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// How many are above it.
+    /// Level in the team: 0 for the first agent.
     pub depth: u32,
-    /// What it does.
+    /// Status of the agent.
     pub status: SessionStatus,
-    /// What it may do without asking.
+    /// Permission mode.
     pub mode: Mode,
-    /// Where it works.
+    /// Working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
     pub cwd: Option<PathBuf>,
-    /// The tokens that it took.
+    /// Tokens used by the agent.
     pub tokens: u64,
-    /// The job that it works on.
+    /// ID of the job that it is working on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// How many letters wait for it.
+    /// Number of messages that wait for delivery to the agent.
     pub letters: u64,
-    /// True where it has ended for good.
+    /// True if the agent has ended and will not be restarted.
     pub gone: bool,
 }
 
-/// A job to give.
+/// Starts a job.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Give {
-    /// Chosen by the client. The same id once more gives the same job once more.
+    /// Chosen by the client. A repeated request with the same ID returns the same job.
     #[serde(default)]
     pub client_id: Option<String>,
-    /// How.
+    /// Whether the caller waits for the job.
     pub kind: Kind,
-    /// To an agent of this profile.
+    /// Profile of the new agent.
     pub profile: String,
-    /// What is to be done.
+    /// The task.
     pub message: String,
-    /// Where; without it, where the caller works.
+    /// Working directory; the caller's if absent.
     #[serde(default)]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
@@ -216,46 +216,46 @@ pub struct Give {
     /// How long the caller waits, in seconds.
     #[serde(default)]
     pub timeout: Option<u64>,
-    /// What it may take.
+    /// Budget of the job.
     #[serde(default)]
     #[ts(as = "Option<JobBudget>")]
     #[schema(value_type = Object)]
     pub budget: Budget,
-    /// In a worktree of its own.
+    /// Work in a new git worktree.
     #[serde(default)]
     pub worktree: Option<Worktree>,
-    /// The worker stays when it is done.
+    /// Keep the worker running when it is done.
     #[serde(default)]
     pub keep: Option<bool>,
-    /// Another driver than the profile's.
+    /// Overrides the profile's driver.
     #[serde(default)]
     pub driver: Option<Driver>,
 }
 
-/// An agent to launch.
+/// Starts a team agent.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct Launch {
-    /// Chosen by the client. The same id once more gives the same agent once more.
+    /// Chosen by the client. A repeated request with the same ID returns the same agent.
     #[serde(default)]
     pub client_id: Option<String>,
-    /// Its profile.
+    /// Profile of the agent.
     pub profile: String,
-    /// A first prompt.
+    /// First prompt.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// Where it works.
+    /// Working directory.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub cwd: PathBuf,
-    /// Another mode than the profile's.
+    /// Overrides the profile's mode.
     #[serde(default)]
     pub mode: Option<Mode>,
-    /// Another model than the profile's.
+    /// Overrides the profile's model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Another driver than the profile's.
+    /// Overrides the profile's driver.
     #[serde(default)]
     pub driver: Option<Driver>,
 }
@@ -263,66 +263,66 @@ pub struct Launch {
 /// All jobs.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Jobs {
-    /// The newest first.
+    /// Newest first.
     pub jobs: Vec<Job>,
 }
 
-/// All agents of teams.
+/// All team agents.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Teams {
-    /// Each after the one that it works for.
+    /// Each agent follows the one that it works for.
     pub members: Vec<Member>,
-    /// How many letters wait for a person.
+    /// Number of unread messages for the user.
     #[serde(default)]
     pub unread: u64,
 }
 
-/// What agents can be launched as.
+/// Available profiles.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Profiles {
-    /// Those that can be used, by name.
+    /// Valid profiles, sorted by name.
     pub profiles: Vec<Offered>,
 }
 
-/// A profile, in short.
+/// A summary of a profile.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[ts(rename = "OfferedProfile", optional_fields)]
 pub struct Offered {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
-    /// What it is for.
+    /// Description of the profile.
     pub description: String,
-    /// What its agents may do without asking, where it says so.
+    /// Permission mode, if the profile sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 }
 
-/// A letter to write.
+/// Sends a message to an agent.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Write {
-    /// To whom: a name or a session.
+    /// Receiver: an agent name or a session ID.
     pub to: String,
-    /// What it says.
+    /// Text of the message.
     pub text: String,
 }
 
-/// Letters.
+/// Messages between agents and people.
 #[derive(Debug, Clone, Serialize, Deserialize, TS, ToSchema)]
 pub struct Letters {
-    /// The oldest first.
+    /// Oldest first.
     pub letters: Vec<Letter>,
 }
 
-/// More for a job that has paused.
+/// Resumes a paused job with a larger budget.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct More {
-    /// So many tokens more.
+    /// Additional tokens.
     #[serde(default)]
     pub tokens: Option<u64>,
-    /// So many seconds more.
+    /// Additional seconds.
     #[serde(default)]
     pub seconds: Option<u64>,
 }

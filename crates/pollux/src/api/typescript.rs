@@ -6,7 +6,7 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, HashSet};
 use ts_rs::{Config, TS, TypeVisitor};
 
-const HEAD: &str = "// Made from the Rust types by `cargo xtask types`. Do not edit.\n";
+const HEAD: &str = "// Generated from the Rust types by `cargo xtask types`. Do not edit.\n";
 
 /// The whole file.
 pub fn file() -> String {

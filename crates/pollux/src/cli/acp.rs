@@ -18,30 +18,31 @@ use pollux_agent::model::Failure;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Be an ACP agent for editors: Gemini CLI with what its own ACP lacks
+/// Run as an Agent Client Protocol (ACP) agent for editors like Zed
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An editor starts it as it would start `gemini --acp`. Sessions can be listed, loaded, resumed, forked and \
-    closed; docs/editor.md has the settings of editors.\n\nExamples:\n  pollux acp\n  pollux acp --agent-command \"opencode acp\""
+    after_help = "Editors start this command in place of `gemini --acp`. Compared with Gemini CLI's own ACP, it can also list, \
+    resume, fork and close sessions. See docs/editor.md for editor settings.\n\nExamples:\n  pollux acp\n  \
+    pollux acp --agent-command \"opencode acp\""
 )]
 pub(crate) struct Acp {
-    /// The agent's program
+    /// Gemini CLI executable
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
-    /// Another agent: a command that speaks the Agent Client Protocol on its stdin and stdout
+    /// Use another agent: a command that speaks the Agent Client Protocol on stdio
     #[arg(long, value_name = "COMMAND", conflicts_with = "agent_path")]
     agent_command: Option<String>,
-    /// The model
+    /// Model to use
     #[arg(long, short, conflicts_with = "agent_command")]
     model: Option<String>,
-    /// A variable for the agent
+    /// Environment variable for the agent
     #[arg(long, value_name = "NAME=VALUE", value_parser = super::run::prompt::variable)]
     env: Vec<(String, String)>,
 }
 
 impl Acp {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
-        super::session::runtime().context("could not start")?.block_on(async {
+        super::session::runtime().context("could not start the async runtime")?.block_on(async {
             let (lines, desk) = lines::open();
             let agents = match agents::Agents::new(self, config).await {
                 Ok(agents) => agents,
@@ -53,7 +54,7 @@ impl Acp {
     }
 }
 
-/// There is no agent: that is told with what to do about it.
+/// Reports that no agent was found, with a hint.
 fn not_found(error: anyhow::Error) -> anyhow::Result<ExitCode> {
     let failure = error.downcast::<Failure>()?;
     report::failure(&failure);

@@ -16,43 +16,46 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Capabilities {
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The agent's program
+    /// Gemini CLI executable
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
-    /// Start the agent, and show what it answers to `initialize` and `session/new`
+    /// Start the agent and show its answers to `initialize` and `session/new`
     #[arg(long)]
     probe: bool,
-    /// Another agent to probe: a command that speaks the Agent Client Protocol
+    /// Probe another agent: a command that speaks the Agent Client Protocol
     #[arg(long, value_name = "COMMAND", requires = "probe", conflicts_with = "agent_path")]
     agent_command: Option<String>,
 }
 
 /// What Gemini CLI can do, whichever version and boundary.
 const FEATURES: &[(&str, &str)] = &[
-    ("plan_mode", "the agent plans and changes nothing (`--approval-mode plan`, since 0.34)"),
+    (
+        "plan_mode",
+        "the agent plans without changing anything (`--approval-mode plan`, 0.34 and later)",
+    ),
     ("permission_modes", "default, auto_edit, yolo, plan"),
-    ("interrupt", "a running turn can be stopped"),
-    ("resume", "a session can be taken up again by its id"),
-    ("images", "a prompt may hold pictures"),
-    ("streaming", "an answer can be seen while it is written"),
-    ("models", "the model can be chosen"),
+    ("interrupt", "a running turn can be cancelled"),
+    ("resume", "a session can be resumed by its ID"),
+    ("images", "a prompt can include images"),
+    ("streaming", "answers are streamed while they are written"),
+    ("models", "the model can be selected"),
     ("web_search", "the agent can search the web"),
-    ("thinking", "what the model thought is written down"),
+    ("thinking", "the model's thoughts are recorded"),
 ];
 
 /// The ways to talk to the agent.
 const DRIVERS: &[(&str, &str)] = &[
-    ("acp", "a session that lives, with questions: `pollux run`, the default since 0.34"),
-    ("headless", "one process for one prompt; nobody can be asked: `pollux run --via headless`"),
-    ("terminal", "its own screen, in tmux, for a person and for programs: `pollux new`"),
+    ("acp", "a running session that can ask questions: `pollux run`, the default since 0.34"),
+    ("headless", "one process per prompt, which cannot ask questions: `pollux run --via headless`"),
+    ("terminal", "the agent's own screen in tmux, for people and programs: `pollux new`"),
 ];
 
 /// The modes of approval.
 const MODES: &[(&str, &str)] = &[
-    ("default", "asks before each tool that changes something; headless: only reads"),
+    ("default", "asks before each tool that changes something; read-only in headless runs"),
     ("auto_edit", "edits files without asking"),
     ("yolo", "runs everything without asking"),
     ("plan", "reads and plans, changes nothing"),
@@ -172,7 +175,7 @@ fn print(found: &Found) -> anyhow::Result<()> {
         (None, None) => writeln!(out, "Gemini CLI: {state}")?,
     }
     if found.state != State::Ready {
-        writeln!(out, "to do: {}", found.advice())?;
+        writeln!(out, "hint: {}", found.advice())?;
     }
     writeln!(out)?;
     flags(found).write(&mut out, report::width())?;
@@ -190,10 +193,10 @@ fn flags(found: &Found) -> Table {
     let mut table = Table::new(&[
         ("flag", Align::Left),
         ("since", Align::Left),
-        ("here", Align::Left),
-        ("what it is", Align::Flexible),
+        ("available", Align::Left),
+        ("description", Align::Flexible),
     ])
-    .less_needed(&["since", "what it is"]);
+    .less_needed(&["since", "description"]);
     for (flag, since, what, here) in found.flags() {
         let here = if here { "yes" } else { "no" };
         table.row(vec![flag.into(), since.to_string().into(), here.into(), what.into()]);
@@ -202,11 +205,11 @@ fn flags(found: &Found) -> Table {
 }
 
 fn named(title: &'static str, pairs: &[(&str, &str)]) -> Table {
-    let mut table = Table::new(&[(title, Align::Left), ("what it is", Align::Flexible)]);
+    let mut table = Table::new(&[(title, Align::Left), ("description", Align::Flexible)]);
     for (name, what) in pairs {
         table.row(vec![(*name).into(), (*what).into()]);
     }
-    table.less_needed(&["what it is"])
+    table.less_needed(&["description"])
 }
 
 #[cfg(test)]

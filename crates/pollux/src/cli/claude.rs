@@ -37,21 +37,22 @@ pub(crate) struct Claude(ArgMatches);
 
 impl clap::Args for Claude {
     fn augment_args(command: Command) -> Command {
-        let prompt = Arg::new("prompt").help("The prompt; stdin where there is none");
+        let prompt = Arg::new("prompt").help("Prompt (default: read from stdin)");
         let version =
             Arg::new("version").long("version").short('v').action(clap::ArgAction::SetTrue);
         let explain = Arg::new("explain").long("explain").action(clap::ArgAction::SetTrue);
         command
-            .about("Take the place of the `claude` executable for programs made for it")
+            .about("Accept Claude Code's command line, but run Gemini CLI")
             .after_help(
-                "A link to this program that is called `claude` or `pollux-claude` is the same. Give its path to an SDK:\n  \
+                "Needs `-p` or `--input-format stream-json`: Pollux does not emulate the interactive `claude`.\n\n\
+                A link to `pollux` named `claude` or `pollux-claude` runs this command. Pass its path to an SDK:\n  \
                 ln -s \"$(command -v pollux)\" pollux-claude\n  \
                 query({ prompt, options: { pathToClaudeCodeExecutable: \"./pollux-claude\" } })",
             )
             .disable_version_flag(true)
             .arg(prompt)
-            .arg(version.help("The version"))
-            .arg(explain.help("What becomes of each flag and request of `claude`, as the table of docs/claude.md"))
+            .arg(version.help("Print the version"))
+            .arg(explain.help("Print how each flag and request of `claude` is handled"))
             .args(flags::FLAGS.iter().map(flags::Flag::arg))
     }
 
@@ -95,14 +96,15 @@ impl Claude {
         for note in &setup.notes {
             report::warn(note);
         }
-        let runtime = super::session::runtime().context("could not start")?;
+        let runtime = super::session::runtime().context("could not start the async runtime")?;
         runtime.block_on(async {
             match (self.0.get_flag("print"), setup.input) {
                 (_, Format::Stream) => Box::pin(talk(setup, config)).await,
                 (true, _) => Box::pin(once(setup, config)).await,
                 (false, _) => Err(setup::refused(
-                    "`claude` without `-p` is a screen for a person".to_owned(),
-                    "`pollux new` opens Gemini's own; `-p` takes one prompt",
+                    "`claude` without `-p` is interactive, which Pollux does not emulate"
+                        .to_owned(),
+                    "pass a prompt with `-p`, or open Gemini's own screen with `pollux new`",
                 )),
             }
         })
@@ -136,7 +138,7 @@ async fn once(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
 async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
     if setup.output != Format::Stream {
         let message = "`--input-format stream-json` needs `--output-format stream-json`".to_owned();
-        return Err(setup::refused(message, "give both"));
+        return Err(setup::refused(message, "pass both flags"));
     }
     let (desk, mut lines) = desk::Desk::open();
     let mut early = VecDeque::new();
@@ -158,7 +160,7 @@ async fn talk(setup: Setup, config: &Config) -> anyhow::Result<ExitCode> {
         return not_opened(id.as_deref(), &failure);
     }
     for name in open::ignored(&start) {
-        report::warn(&format!("`{name}` of the first request is not known and changes nothing"));
+        report::warn(&format!("ignored unknown field `{name}` of the first request"));
     }
     let mut stop = Stop::new()?;
     let opened = match open::open(setup, &start, config, &desk, &mut stop).await {
@@ -193,7 +195,7 @@ fn with(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message} (hint: {hint})"))
 }
 
-/// There is no session: how it ended is told all the same.
+/// Reports the failure if the session could not be opened.
 fn failed(output: Format, failure: &Failure) -> anyhow::Result<ExitCode> {
     told::not_started(output, failure)?;
     report::failure(failure);

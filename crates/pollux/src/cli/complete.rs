@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How many are offered.
 const OFFERED: usize = 200;
-/// Somebody has pressed a key and sees nothing until we are done.
+/// The shell blocks until we are done.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The ids that begin like this. Nothing where no daemon runs: completing starts none.
@@ -31,8 +31,8 @@ pub(super) fn ids(begun: &OsStr) -> Vec<CompletionCandidate> {
     fits.map(|session| offered(session.id, &session.title.unwrap_or_default())).collect()
 }
 
-/// Whether an id is one word to every shell. It comes out of a file that somebody else may have written, and what is offered stands
-/// on the command line as it is.
+/// Whether an id is one word to every shell. It comes from a file that another user may have written, and shells insert candidates
+/// verbatim.
 fn is_a_word(id: &str) -> bool {
     !id.starts_with('-') && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }

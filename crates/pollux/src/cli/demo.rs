@@ -32,34 +32,34 @@ const PROMPT: &str =
 const REVIEW: &str = "Review what was done to hello.txt: it was to become friendlier.";
 
 /// What to do where it does not.
-const DOCTOR: &str = "`pollux doctor` says what is missing";
+const DOCTOR: &str = "find out what is missing with `pollux doctor`";
 
-/// See it work: the real agent against a scripted model, with no key, in your browser
+/// Try Pollux in your browser, with a scripted model (no API key needed)
 ///
-/// Everything is in a private directory, which goes at the end: the project, the sessions, the daemon, and the agent where
-/// it had to be fetched.
+/// The demo runs the real Gemini CLI in a temporary directory with its own project, sessions and daemon. If Gemini CLI is not
+/// installed, the demo downloads it there. The directory is deleted at the end.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(
     after_help = "Examples:\n  pollux demo\n  pollux demo --yes --unattended\n  pollux demo --live"
 )]
 pub(crate) struct Demo {
-    /// A script of your own for the model: see docs/rehearsal.md
+    /// Use your own script for the model (see docs/rehearsal.md)
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     script: Option<PathBuf>,
-    /// The first prompt, for a script of your own
+    /// First prompt, for your own script
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
-    /// With your own Gemini and the real model; the session stays in your ~/.gemini
+    /// Use your own Gemini CLI and the real model; the session stays in ~/.gemini
     #[arg(long)]
     live: bool,
-    /// Fetch the agent from npm without asking, where there is none
+    /// Download the agent from npm without asking if it is not installed
     #[arg(long)]
     yes: bool,
-    /// Answer the agent's questions here, and end when the session is done
+    /// Approve the agent's questions and exit when the session is done
     #[arg(long)]
     unattended: bool,
-    /// The agent's program
+    /// Gemini CLI executable
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
 }
@@ -82,9 +82,9 @@ pub(super) async fn run(args: Demo, config: &Config) -> anyhow::Result<ExitCode>
     };
     place.close()?;
     report::note(if args.live {
-        "all of it is gone again, but for the session in your ~/.gemini"
+        "demo files removed; the session stays in ~/.gemini"
     } else {
-        "all of it is gone again"
+        "demo files removed"
     });
     Ok(code)
 }
@@ -126,14 +126,14 @@ async fn invite(client: &Client, session: &str, unattended: bool) -> anyhow::Res
     if unattended {
         return Ok(());
     }
-    report::note("open the address, and answer what the agent asks. Ctrl-C ends the demo.");
+    report::note("open the address and answer the agent's questions; stop the demo with Ctrl-C");
     if let Some(url) = pair.urls.first() {
         stage::open_browser(url);
     }
     Ok(())
 }
 
-/// The first turn, a second agent that looks at what came of it, and where somebody attends whatever else is asked.
+/// The first turn, the review by a second agent and, unless unattended, all later turns.
 async fn story(args: &Demo, client: &Client, session: &str, project: &Path) -> anyhow::Result<()> {
     tell(client, session, true).await?;
     if args.script.is_none() {
@@ -157,7 +157,7 @@ async fn review(client: &Client, project: &Path) -> anyhow::Result<()> {
         driver: None,
     };
     let job: Job = client.post("/api/v1/jobs", &give).await?;
-    report::note(&format!("  ⇢ handed to a second agent, {}", job.name));
+    report::note(&format!("  ⇢ handed the review to a second agent, {}", job.name));
     let job = jobs::wait(client, job).await?;
     let said = job.result.map(|result| result.text).or(job.why).unwrap_or_default();
     report::note(&format!("  ⇠ {}: {}", job.name, clean(said.trim())));
@@ -180,7 +180,7 @@ async fn tell(client: &Client, session: &str, one_turn: bool) -> anyhow::Result<
     .await
 }
 
-/// Answers what the agent asks where nobody attends, and never ends unless the agent fails.
+/// Answers the agent's questions if unattended. Returns only if the agent fails.
 async fn play(client: &Client, session: &str, unattended: bool) -> anyhow::Result<ExitCode> {
     if !unattended {
         wait(client, session, &[Until::Exit]).await?;
@@ -196,7 +196,7 @@ async fn play(client: &Client, session: &str, unattended: bool) -> anyhow::Resul
             Waited::Came(Until::Idle) => {}
             Waited::Came(Until::Exit) | Waited::Gone => {
                 let why = why(client, session).await?;
-                let why = why.unwrap_or_else(|| "the session has ended too early".to_owned());
+                let why = why.unwrap_or_else(|| "the session ended too early".to_owned());
                 return Err(too_early(why).into());
             }
         }

@@ -14,16 +14,16 @@ use std::io::Write;
 use std::process::ExitCode;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Look whether all is well, and say what to do where it is not
+/// Check the installation and suggest fixes
 ///
-/// Nothing is changed, unless you ask for it with `--clean`.
+/// Changes nothing without `--clean`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 nothing is broken (warnings included), 2 something is.")]
+#[command(after_help = "Exit codes: 0 no errors (warnings are allowed), 2 at least one error.")]
 pub(crate) struct Doctor {
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// End processes and remove files that a Pollux which is gone has left
+    /// Remove leftovers of crashed Pollux processes
     #[arg(long)]
     clean: bool,
 }
@@ -112,7 +112,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
 
 fn print(findings: &[Finding]) -> anyhow::Result<()> {
     let mut table =
-        Table::new(&[("", Align::Left), ("what", Align::Left), ("found", Align::Flexible)]);
+        Table::new(&[("", Align::Left), ("check", Align::Left), ("result", Align::Flexible)]);
     let longest = findings.iter().map(|finding| finding.what.width()).max().unwrap_or(0);
     let room = report::width().map_or(usize::MAX, |width| width.saturating_sub(longest + SIGN));
     for finding in findings {

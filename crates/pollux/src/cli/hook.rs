@@ -13,10 +13,10 @@ use std::process::ExitCode;
 /// A payload that is longer is cut, and then unread: the CLI sends nothing like it.
 const LONGEST: usize = 64 * 1024 * 1024;
 
-/// What Gemini CLI calls at each event; reads the payload on stdin, answers `{}`, hands it to whoever listens
+/// Forward a Gemini CLI hook event from stdin to Pollux (called by Gemini CLI)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Hook {
-    /// The event, such as `SessionStart`
+    /// Event name, such as `SessionStart`
     event: String,
 }
 

@@ -18,23 +18,23 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hooks {
-    /// Have Gemini CLI tell Pollux when sessions, turns and tools begin and end
+    /// Install the hooks, so Pollux sees the live status of sessions that it did not start
     Install(Install),
-    /// Take that back; settings are to the byte what they were, if nobody changed them since
+    /// Remove the hooks; if settings.json is otherwise unchanged, restores the original file exactly
     Uninstall(Uninstall),
-    /// What is installed, and where
+    /// Show where the hooks are installed
     Status(Status),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "An extension runs in folders that are not trusted too, and changes no file of yours.\n\
-    Sessions that run already take it up when they are started again."
+    after_help = "An extension also works in untrusted folders and changes none of your files.\n\
+    Running sessions use the hooks after a restart."
 )]
 pub(crate) struct Install {
     #[command(flatten)]
     place: Where,
-    /// The agent's program
+    /// Gemini CLI executable
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
 }
@@ -47,32 +47,34 @@ pub(crate) struct Uninstall {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Status {
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct Where {
-    /// As what
+    /// How to install the hooks
     #[arg(long = "as", value_enum, default_value_t = Vehicle::Extension)]
     vehicle: Vehicle,
-    /// For whom: all your sessions, or those in this folder (settings only)
+    /// Sessions that run the hooks (project only with `--as settings`)
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Vehicle {
-    /// One extension of Gemini CLI
+    /// A Gemini CLI extension
     Extension,
-    /// Entries in `settings.json`, with its comments and everybody else's hooks kept
+    /// Entries in `settings.json`; comments and other hooks are kept
     Settings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Scope {
+    /// All your sessions
     User,
+    /// Sessions in the current directory
     Project,
 }
 
@@ -90,7 +92,7 @@ impl Where {
         if (self.vehicle, self.scope) == (Vehicle::Extension, Scope::Project) {
             let trouble = Trouble::refused(
                 "no_such_scope",
-                "an extension is for all your sessions, not for one folder",
+                "an extension applies to all your sessions, not to one folder",
             );
             return Err(trouble.hint("use `--as settings --scope project`").into());
         }
@@ -110,7 +112,7 @@ impl Install {
     fn run(&self, config: &Config) -> anyhow::Result<()> {
         self.place.check()?;
         self.check_version(config)?;
-        let program = std::env::current_exe().context("could not find the way to this program")?;
+        let program = std::env::current_exe().context("could not find the path of this program")?;
         let program = program.to_string_lossy();
         match self.place.vehicle {
             Vehicle::Extension => {
@@ -131,7 +133,7 @@ impl Install {
                 say(done == Done::Changed, "installed", settings.file());
                 if self.place.scope == Scope::User {
                     report::quiet(
-                        "in folders that are not trusted, hooks of settings.json do not run; an extension's do",
+                        "in untrusted folders, Gemini CLI runs the hooks of extensions but not those in settings.json",
                     );
                 }
             }
@@ -147,7 +149,7 @@ impl Install {
             }
             Ok(_) => Ok(()),
             Err(failure) => {
-                report::warn(&format!("{}; the hooks wait for it", failure.message));
+                report::warn(&format!("{}; the hooks work once it is installed", failure.message));
                 Ok(())
             }
         }
@@ -155,7 +157,7 @@ impl Install {
 }
 
 fn too_old(version: Version, path: &Path) -> anyhow::Error {
-    let message = format!("Gemini CLI {version} at {} calls no hooks", path.display());
+    let message = format!("Gemini CLI {version} at {} does not support hooks", path.display());
     Trouble::refused("too_old", message).hint(format!("install {SINCE} or newer")).into()
 }
 
@@ -178,9 +180,9 @@ impl Uninstall {
                         say(false, "", settings.file());
                         return Ok(());
                     }
-                    Done::Restored => "restored to the byte",
+                    Done::Restored => "restored",
                     Done::Removed => "removed",
-                    Done::Changed => "taken out; what was changed since stays:",
+                    Done::Changed => "removed the hooks and kept your later changes in",
                 };
                 say(true, what, settings.file());
             }
@@ -197,9 +199,9 @@ fn say(changed: bool, what: &str, place: &Path) {
 fn trouble(failed: Failed) -> anyhow::Error {
     let trouble = match &failed {
         Failed::Refused(..) => Trouble::refused("settings", "could not change the settings")
-            .hint("mend the file first; Gemini CLI itself cannot use it as it is"),
+            .hint("fix the file first: Gemini CLI cannot read it either"),
         Failed::Io(..) => Trouble::failed("settings_io", "could not change the settings")
-            .hint("check the file and its directory"),
+            .hint("check the permissions of the file and its directory"),
     };
     anyhow::Error::new(failed).context(trouble)
 }

@@ -79,8 +79,8 @@ async fn tell(client: &Client, found: &Found) -> anyhow::Result<Summary> {
 /// Refuses what only an agent in a terminal can be given.
 fn only_in_terminals(flags: &[(&str, bool)]) -> anyhow::Result<()> {
     let Some((flag, _)) = flags.iter().find(|(_, given)| *given) else { return Ok(()) };
-    let message = format!("`{flag}` is for agents in terminals");
-    Err(Trouble::refused("only_in_terminals", message).hint("leave it out").into())
+    let message = format!("`{flag}` only works with terminal sessions");
+    Err(Trouble::refused("only_in_terminals", message).hint(format!("remove `{flag}`")).into())
 }
 
 /// Whether an agent in a terminal is that of a session of the daemon.
@@ -116,26 +116,28 @@ async fn find(id: &str, config: &Config) -> anyhow::Result<Found> {
     let known = known(config).await?;
     if id == "latest" {
         return latest(known, config).await?.ok_or_else(|| {
-            let hint = "start one with `pollux new`, or `pollux adopt` one that runs in your tmux";
-            Trouble::refused("unknown_session", "no agent lives in a terminal").hint(hint).into()
+            let hint = "start one with `pollux new`, or adopt a Gemini CLI that runs in tmux: `pollux adopt`";
+            Trouble::refused("unknown_session", "no terminal sessions are running").hint(hint).into()
         });
     }
     let names = known.iter().filter_map(|found| found.key.clone()).collect::<Vec<_>>();
     let mut called: Vec<Found> = known.into_iter().filter(|found| found.is_called(id)).collect();
     let hint = match names.as_slice() {
         [] => {
-            "start one with `pollux new`, or `pollux adopt` one that runs in your tmux".to_owned()
+            "start one with `pollux new`, or adopt a Gemini CLI that runs in tmux: `pollux adopt`"
+                .to_owned()
         }
-        names => format!("there are: {}", names.join(", ")),
+        names => format!("terminal sessions: {}", names.join(", ")),
     };
     match called.len() {
         1 => Ok(called.remove(0)),
         0 => {
-            let message = format!("no terminal has a session `{id}`");
+            let message = format!("no terminal session matches `{id}`");
             Err(Trouble::refused("unknown_session", message).hint(hint).into())
         }
         _ => {
-            let message = format!("more than one session begins with `{id}`");
+            let message = format!("`{id}` matches more than one terminal session");
+            let hint = format!("use a longer prefix; {hint}");
             Err(Trouble::refused("ambiguous_session", message).hint(hint).into())
         }
     }

@@ -17,46 +17,48 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Rehearse: the real Gemini CLI against a scripted model, with no key and no network
+/// Run Gemini CLI with scripted model replies, for testing
 ///
-/// With a program behind `--`, runs it in a private home against the model and passes its exit code on. Without one,
-/// prints the environment to use and serves until Ctrl-C. Scripts are TOML; docs/rehearsal.md is the reference.
+/// This needs no API key and no network, except with `--record`.
+///
+/// With a program after `--`, runs it in a private home and returns its exit code. Without one, prints the environment to
+/// use and serves the model until Ctrl-C. Scripts are TOML files; see docs/rehearsal.md.
 #[derive(Debug, Args)]
 pub(crate) struct Rehearse {
-    /// The script; with --check, any number of them
+    /// Script file; with --check, any number of files
     #[arg(required_unless_present = "record", value_name = "SCRIPT")]
     scripts: Vec<PathBuf>,
-    /// Only say whether the scripts are right, with line and column if not
+    /// Only validate the scripts; report errors with line and column
     #[arg(long, conflicts_with_all = ["record", "program", "port", "journal", "home", "keep"])]
     check: bool,
-    /// Pass everything on to this model, such as <https://generativelanguage.googleapis.com>, and write a script of it
+    /// Forward requests to this model, such as <https://generativelanguage.googleapis.com>, and record a script
     #[arg(long, value_name = "UPSTREAM", requires = "to", conflicts_with = "scripts")]
     record: Option<String>,
-    /// Where the recorded script goes
+    /// File for the recorded script
     #[arg(long, value_name = "SCRIPT", requires = "record")]
     to: Option<PathBuf>,
-    /// The port on 127.0.0.1; 0 takes a free one
+    /// Port on 127.0.0.1; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Append every request and reply to this file, as JSONL
+    /// Append every request and reply to this file as JSONL
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     #[command(flatten)]
     home: PrivateHome,
-    /// Print the environment as one JSON object
+    /// Print JSON
     #[arg(long, conflicts_with = "program")]
     json: bool,
-    /// The program to run, with its arguments
+    /// Program to run, with its arguments
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 struct PrivateHome {
-    /// Use this directory as the private home, and keep it
+    /// Use this directory as the private home and keep it
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// Keep the private home and say where it is
+    /// Keep the private home and print its path
     #[arg(long, conflicts_with = "home")]
     keep: bool,
 }
@@ -69,13 +71,13 @@ impl Rehearse {
         }
         let threads =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        threads.context("could not start the threads of the rehearsal")?.block_on(self.perform())
+        threads.context("could not start the rehearsal")?.block_on(self.perform())
     }
 
     async fn perform(&self) -> anyhow::Result<ExitCode> {
         let rehearsal = self.start().await?;
         let home = self.home.home.as_deref().map_or_else(Home::temporary, Home::at);
-        let home = home.context("could not make the private home")?;
+        let home = home.context("could not create the private home")?;
         let mut env = rehearsal.env(&home);
         if self.record.is_some() {
             // The real model wants the user's own key.
@@ -94,7 +96,7 @@ impl Rehearse {
         }
         rehearsal.stop().await;
         if self.home.keep {
-            report::note(&format!("the private home is {}", home.keep().display()));
+            report::note(&format!("kept the private home {}", home.keep().display()));
         }
         if let Some(to) = &self.to {
             report::note(&format!("recorded to {}", to.display()));
@@ -111,15 +113,15 @@ impl Rehearse {
         };
         started.map_err(|error| {
             let hint = match &error {
-                StartError::Listen { .. } => "leave `--port` out to take a free one",
-                StartError::Journal { .. } => "give `--journal` a file that can be written",
-                StartError::Exists { .. } => "give `--to` a file that is not there yet",
+                StartError::Listen { .. } => "omit `--port` to use a free port",
+                StartError::Journal { .. } => "pass a writable file to `--journal`",
+                StartError::Exists { .. } => "pass a file that does not exist yet to `--to`",
                 StartError::Record { .. } => {
-                    "UPSTREAM is an address such as https://generativelanguage.googleapis.com"
+                    "UPSTREAM is a URL such as https://generativelanguage.googleapis.com"
                 }
             };
-            let trouble =
-                Trouble::failed("rehearsal_not_started", "the rehearsal did not start").hint(hint);
+            let trouble = Trouble::failed("rehearsal_not_started", "could not start the rehearsal")
+                .hint(hint);
             anyhow::Error::new(error).context(trouble)
         })
     }
@@ -128,11 +130,13 @@ impl Rehearse {
         if let [script] = self.scripts.as_slice() {
             return Ok(script);
         }
-        let trouble = Trouble::refused("many_scripts", "a rehearsal has one script");
-        Err(trouble.hint("run a program behind `--`: pollux rehearse SCRIPT -- gemini …").into())
+        let trouble = Trouble::refused("many_scripts", "pass exactly one script to a rehearsal");
+        Err(trouble
+            .hint("to run a program, put it after `--`: pollux rehearse SCRIPT -- gemini …")
+            .into())
     }
 
-    /// Prints the environment, then serves until it is told to stop.
+    /// Prints the environment, then serves until a signal stops it.
     async fn serve(
         &self,
         rehearsal: &Rehearsal,
@@ -149,7 +153,7 @@ impl Rehearse {
         } else {
             print_env(env)?;
         }
-        report::note(&format!("the model listens at {}; Ctrl-C ends it", rehearsal.url()));
+        report::note(&format!("the model is listening at {}; stop with Ctrl-C", rehearsal.url()));
         tokio::select! {
             _ = interrupted.recv() => {}
             () = ends.told() => {}
@@ -171,7 +175,7 @@ fn print_env(env: &[(&str, String)]) -> io::Result<()> {
 fn read(path: &Path) -> anyhow::Result<Script> {
     let text = fs::read_to_string(path).map_err(|error| {
         let message = format!("could not read the script {}", path.display());
-        let hint = "docs/rehearsal.md says how to write one";
+        let hint = "see docs/rehearsal.md for the script format";
         let trouble = Trouble::failed("script_unreadable", message).hint(hint);
         anyhow::Error::new(error).context(trouble)
     })?;
@@ -181,11 +185,10 @@ fn read(path: &Path) -> anyhow::Result<Script> {
         };
         let places: String = wrongs.0.iter().map(place).collect();
         let count = wrongs.0.len();
-        let what =
-            if count == 1 { "one thing is".to_owned() } else { format!("{count} things are") };
-        let message = format!("{what} wrong with the script (file:line:column){places}");
+        let errors = if count == 1 { "error" } else { "errors" };
+        let message = format!("{count} {errors} in {}{places}", path.display());
         Trouble::refused("script_wrong", message)
-            .hint("docs/rehearsal.md is the reference for scripts")
+            .hint("see docs/rehearsal.md for the script format")
             .into()
     })
 }
@@ -198,7 +201,7 @@ fn check(scripts: &[PathBuf]) -> anyhow::Result<ExitCode> {
                 let about = script.about().map(|about| format!(": {about}")).unwrap_or_default();
                 let rules = if script.rules() == 1 { "rule" } else { "rules" };
                 let (path, count) = (path.display(), script.rules());
-                report::note(&format!("{path} is right, {count} {rules}{about}"));
+                report::note(&format!("{path}: OK ({count} {rules}){about}"));
             }
             Err(error) if first.is_none() => first = Some(error),
             Err(error) => report::warn(&error.to_string()),

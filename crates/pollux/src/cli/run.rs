@@ -29,108 +29,121 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Run one prompt: the agent works until it is done
+/// Run one prompt and wait until the agent is done
 ///
-/// The prompt is the argument, or stdin, or both: then stdin comes first.
+/// The prompt is the argument, stdin, or both. With both, stdin comes first.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The agent asks before it changes something: you on a terminal, else what `--permission` says, and \
-    nobody (`deny`) if it says nothing. Headless it can ask nobody: in the mode `default` it only reads.\n\nExamples:\n  pollux run \"what does this project do?\"\n  \
+    after_help = "The agent asks before it changes anything. On a terminal, you answer; otherwise `--permission` decides \
+    (default: `deny`). With `--via headless` the agent cannot ask, and in mode `default` it only reads.\n\n\
+    Examples:\n  pollux run \"what does this project do?\"\n  \
     git diff | pollux run \"review this\" -o json | jq -r .text\n  \
     pollux run --mode auto-edit --resume latest \"now the tests\"\n  \
     pollux run --interactive \"let us fix the tests\"\n  \
-    pollux run --mode yolo -o events \"run the tests\" | jq 'select(.type == \"tool_ended\")'"
+    pollux run --mode yolo -o events \"run the tests\" | jq .type"
 )]
 pub(crate) struct Run {
-    /// The prompt; `-` stands for stdin
+    /// Prompt; `-` reads stdin
     prompt: Option<String>,
-    /// What the agent may do without asking: default (only read), auto-edit, yolo, plan; Claude's acceptEdits and
-    /// bypassPermissions too
-    #[arg(long, default_value = "default", value_parser = mode, hide_default_value = true)]
+    /// What the agent may do without asking: default, auto-edit, yolo or plan
+    #[arg(long, default_value = "default", value_parser = mode, hide_default_value = true,
+        long_help = modes_help("What the agent may do without asking"))]
     mode: Mode,
-    /// The model
+    /// Model to use
     #[arg(long, short)]
     model: Option<String>,
-    /// Where the agent works
+    /// Working directory of the agent (default: the current directory)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// One more directory that the agent may work in
+    /// Additional directory that the agent may use
     #[arg(long, value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Go on with a session: its id, the beginning of it, or `latest` of this project
+    /// Resume a session: ID, unique prefix, or `latest` (the most recently active session of this project)
     #[arg(long, value_name = "ID|latest", conflicts_with = "session_id", add = ArgValueCompleter::new(ids))]
     resume: Option<String>,
-    /// The id that the new session shall have
+    /// Use this ID for the new session
     #[arg(long, value_name = "ID")]
     session_id: Option<String>,
-    /// A file that belongs to the prompt, such as a picture
+    /// File to attach to the prompt, such as an image
     #[arg(long, value_name = "FILE")]
     attach: Vec<PathBuf>,
-    /// How long it may take, such as 90s, 10m or 1h
+    /// Time limit for a turn, e.g. 90s, 10m or 1h
     #[arg(long, value_parser = prompt::duration)]
     timeout: Option<Duration>,
-    /// How often the model may be asked
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Maximum number of model requests
+    #[arg(long, value_name = "N", value_parser = prompt::at_least_one)]
     max_turns: Option<u64>,
-    /// A variable for the agent
+    /// Environment variable for the agent
     #[arg(long, value_name = "NAME=VALUE", value_parser = prompt::variable)]
     env: Vec<(String, String)>,
-    /// A tool that the agent may use without asking, such as `run_shell_command(git)`
+    /// Tool that the agent may use without asking, e.g. `run_shell_command(git)`
     #[arg(long, value_name = "TOOL")]
     allow_tool: Vec<String>,
-    /// An argument that is passed on to the agent as it is
+    /// Argument to pass to the agent unchanged
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     extra_arg: Vec<OsString>,
-    /// The agent's program
+    /// Path to the agent's executable
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
-    /// Another agent: a command that speaks the Agent Client Protocol on its stdin and stdout
+    /// Run another agent: a command that speaks the Agent Client Protocol (ACP) on stdio
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["agent_path", "session_id", "include", "allow_tool", "extra_arg"])]
     agent_command: Option<String>,
-    /// How to talk to the agent; acp where it can
+    /// How Pollux runs the agent (default: acp; headless before Gemini CLI 0.34 or with `--session-id`)
     #[arg(long, value_enum)]
     via: Option<Via>,
-    /// Who answers when the agent asks, over ACP
+    /// Who answers the agent's questions (ACP only)
     #[arg(long, value_enum)]
     permission: Option<acp::Permission>,
-    /// Rules for `--permission rules`
+    /// Rules file for `--permission rules`
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// Keep the session for more prompts: the lines of the terminal, or of stdin
+    /// Keep the session open and read more prompts, one per line
     #[arg(long, short)]
     interactive: bool,
-    /// What to print
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Format::Text, hide_default_value = true)]
     output: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// One process for one prompt
+    /// A new process for each prompt; the agent cannot ask questions
     Headless,
-    /// The Agent Client Protocol
+    /// One process for the session (Agent Client Protocol); the agent can ask questions
     Acp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The answer as it comes; tools and thoughts on stderr
+    /// Answer as it arrives; tool calls and thoughts on stderr
     Text,
-    /// One object at the end
+    /// One JSON object at the end
     Json,
-    /// Every event as it comes, one object on each line
+    /// Every event as it happens, one JSON object per line
     Events,
-    /// What `claude -p --output-format stream-json --verbose` would print
+    /// Output of `claude -p --output-format stream-json --verbose`
     Claude,
 }
 
 pub(super) fn mode(name: &str) -> Result<Mode, String> {
     let names = "default, auto-edit, yolo, plan, acceptEdits, bypassPermissions";
-    Mode::named(name).ok_or_else(|| format!("there is no such mode; there are {names}"))
+    Mode::named(name).ok_or_else(|| format!("expected one of {names}"))
+}
+
+/// The help of a flag that takes a mode: a summary, and what each mode means.
+pub(super) fn modes_help(summary: &str) -> String {
+    format!(
+        "{summary}\n\nPossible values:\n\
+        - default:   Read files; ask before edits and commands\n\
+        - auto-edit: Also edit files; ask before commands (alias acceptEdits)\n\
+        - yolo:      Do everything without asking (alias bypassPermissions)\n\
+        - plan:      Read files and write a plan; change nothing else\n\n\
+        An agent with the headless driver cannot ask: what needs approval is denied."
+    )
 }
 
 pub(super) fn run(args: Run, config: &Config) -> anyhow::Result<ExitCode> {
-    let runtime = super::session::runtime().context("could not start")?;
+    let runtime = super::session::runtime().context("could not start the async runtime")?;
     let ended = runtime.block_on(drive(args, config));
     // Somebody who still reads from stdin does not hold up the end.
     runtime.shutdown_background();
@@ -187,8 +200,8 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
     if args.agent_command.is_some() {
         return match args.via {
             Some(Via::Headless) => {
-                let message = "`--agent-command` is an agent that speaks ACP".to_owned();
-                Err(refused("only_acp", message, "leave `--via headless` out"))
+                let message = "`--agent-command` cannot be used with `--via headless`".to_owned();
+                Err(refused("only_acp", message, "remove `--via headless`"))
             }
             _ => Ok(Ok((Via::Acp, None))),
         };
@@ -206,15 +219,13 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
     };
     match via {
         Via::Acp if args.session_id.is_some() => {
-            let message = "over ACP the agent chooses the id of a new session".to_owned();
-            Err(refused(
-                "only_headless",
-                message,
-                "use `--via headless`, or leave `--session-id` out",
-            ))
+            let message =
+                "`--session-id` cannot be used with ACP: the agent chooses the ID".to_owned();
+            Err(refused("only_headless", message, "use `--via headless`, or remove `--session-id`"))
         }
         Via::Headless if acp_only => {
-            let message = "headless the agent can ask nobody, and has one prompt".to_owned();
+            let message =
+                "a headless agent cannot ask questions and takes only one prompt".to_owned();
             let hint = "`--interactive`, `--permission` and `--rules` need `--via acp`";
             Err(refused("only_acp", message, hint))
         }
@@ -239,7 +250,7 @@ async fn headless(
     };
     if args.mode == Mode::Default && args.output == Format::Text {
         report::quiet(
-            "mode default: the agent can only read; `--mode auto-edit` or `yolo` lets it act",
+            "mode default: the agent can only read; use `--mode auto-edit` or `--mode yolo` to allow changes",
         );
     }
     let outcome = match tell(&mut running, output).await {
@@ -282,7 +293,7 @@ async fn tell(running: &mut Running, output: &mut Output) -> anyhow::Result<()> 
                     stop.kill();
                 } else {
                     live.hide();
-                    output.remark("stopping; Ctrl-C once more ends it at once")?;
+                    output.remark("stopping; press Ctrl-C again to kill the agent")?;
                     stop.cancel();
                 }
                 asked = true;

@@ -21,45 +21,48 @@ use std::time::{Duration, Instant};
 /// How long a daemon may take to end.
 const END: Duration = Duration::from_secs(20);
 
-/// The daemon: sessions that go on when you leave, for the browser, the phone and other programs
+/// Run the daemon, which hosts sessions and serves the web app
 ///
-/// It is started by the commands that need it; this is for those who want to watch it, or to let others in.
+/// Commands that need the daemon start it in the background. `run`, `acp`, `claude`, `rehearse`, `sessions` (except `restore`)
+/// and terminal sessions (`new`, `attach`, `screen`) work without it. Run it yourself to watch its log or to accept remote
+/// devices.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "On loopback it speaks HTTP. On any other address it speaks TLS: with your certificate, or with its \
-    own, whose fingerprint `pollux pair` shows; or behind a proxy that does.\n\nSettings are taken from \
-    ~/.config/pollux/config.toml ([serve]), then from POLLUX_PORT, POLLUX_BIND and POLLUX_BEHIND_PROXY, then from flags: \
-    the last one counts.\n\nExamples:\n  pollux serve --detach\n  pollux serve --bind 0.0.0.0\n  pollux serve status --json"
+    after_help = "On a loopback address the daemon serves HTTP. On any other address it serves HTTPS, with your certificate or \
+    a self-signed one, unless a proxy in front does. `pollux pair` shows the fingerprint of the self-signed \
+    certificate.\n\nSettings come from ~/.config/pollux/config.toml ([serve]), then from POLLUX_PORT, POLLUX_BIND and \
+    POLLUX_BEHIND_PROXY, then from flags. Later sources override earlier ones.\n\nExamples:\n  pollux serve --detach\n  \
+    pollux serve --bind 0.0.0.0\n  pollux serve status --json"
 )]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Serve {
     #[command(subcommand)]
     what: Option<What>,
-    /// The port
+    /// Port to listen on
     #[arg(long)]
     port: Option<u16>,
-    /// The address to listen on
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<IpAddr>,
-    /// One more name by which it is reached
+    /// Additional host name of this machine
     #[arg(long, value_name = "HOST")]
     name: Vec<String>,
-    /// A certificate (PEM)
+    /// TLS certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
-    /// The key of the certificate (PEM)
+    /// TLS private key (PEM)
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// The origin of a proxy in front that speaks TLS, such as <https://pollux.example.com>
+    /// Origin of the HTTPS proxy in front, such as <https://pollux.example.com>
     #[arg(long, value_name = "ORIGIN")]
     behind_proxy: Option<String>,
-    /// Go on in the background
+    /// Run in the background
     #[arg(long)]
     detach: bool,
     /// What `--detach` runs
     #[arg(long, hide = true)]
     background: bool,
-    /// Print a unit that starts it when you log in
+    /// Print a systemd or launchd unit that starts the daemon when you log in
     #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = unit::HERE)]
     print_unit: Option<Unit>,
 }
@@ -72,19 +75,19 @@ enum Unit {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Whether it runs, and where
+    /// Show whether the daemon is running, and its addresses
     Status {
-        /// One object
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// End it, and the agents that live only as long as it does
+    /// Stop the daemon and its agents; terminal agents keep running
     Down,
-    /// Allow a directory: devices may start agents in it
+    /// Allow devices to start agents in a directory
     Allow {
-        /// The directory
+        /// Directory to allow
         directory: PathBuf,
-        /// An array of all that are allowed
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -153,7 +156,7 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
             for origin in &daemon.address.origins {
                 report::note(&format!("listening on {origin}"));
             }
-            report::quiet("let a browser in with `pollux pair`; Ctrl-C ends it");
+            report::quiet("pair a browser with `pollux pair`; stop with Ctrl-C");
         }
         daemon.run().await
     })?;
@@ -162,8 +165,8 @@ fn daemon(serve: Serve, config: &Config) -> anyhow::Result<ExitCode> {
 
 async fn detach(told: &Told, config: &Config) -> anyhow::Result<ExitCode> {
     if Client::running(config).await?.is_some() {
-        let trouble = Trouble::refused("already_running", "a daemon runs already");
-        return Err(trouble.hint("`pollux serve down` ends it").into());
+        let trouble = Trouble::refused("already_running", "a daemon is already running");
+        return Err(trouble.hint("stop it with `pollux serve down`").into());
     }
     Client::start(config, &told.arguments()).await?;
     status(false, config).await
@@ -176,7 +179,7 @@ async fn status(json: bool, config: &Config) -> anyhow::Result<ExitCode> {
         report::json(&json!({ "running": client.is_some(), "address": address }))?;
     } else if let Some(address) = &address {
         let place = address.origins.join(", ");
-        report::text(&format!("running, process {}, at {place}\n", address.pid))?;
+        report::text(&format!("running (pid {}) at {place}\n", address.pid))?;
     } else {
         report::text("not running\n")?;
     }
@@ -185,7 +188,7 @@ async fn status(json: bool, config: &Config) -> anyhow::Result<ExitCode> {
 
 async fn down(config: &Config) -> anyhow::Result<ExitCode> {
     let Some(client) = Client::running(config).await? else {
-        report::note("no daemon runs");
+        report::note("no daemon is running");
         return Ok(ExitCode::SUCCESS);
     };
     let _ends: Health = client.post("/api/v1/shutdown", &json!({})).await?;
@@ -196,7 +199,7 @@ async fn down(config: &Config) -> anyhow::Result<ExitCode> {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let trouble = Trouble::failed("still_there", "the daemon was told to end and has not");
+    let trouble = Trouble::failed("still_there", "the daemon did not stop within 20 s");
     Err(trouble.hint(client.says_why()).into())
 }
 

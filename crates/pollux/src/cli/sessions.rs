@@ -18,21 +18,21 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Sessions {
-    /// All sessions, newest first
+    /// List the sessions in Gemini CLI's files, newest first
     List(list::List),
-    /// One session: the whole conversation
+    /// Show a session's conversation
     Show(show::Show),
-    /// Full text over all sessions
+    /// Search all Gemini CLI session files
     Search(search::Search),
-    /// Tokens, messages and tool calls, added up
+    /// Show totals of tokens, messages and tool calls
     Stats(stats::Stats),
-    /// Sessions as files: HTML pages, markdown, JSON, or where Claude's readers look
+    /// Export sessions as HTML, Markdown, JSON or Claude Code transcripts
     Export(export::Export),
-    /// New and changed messages while they are written
+    /// Print new and changed messages as they are written
     Follow(follow::Follow),
-    /// Save sessions that the CLI itself is about to delete
+    /// Back up sessions that Gemini CLI is about to delete
     Rescue(rescue::Rescue),
-    /// Write the file of a session back that the CLI has deleted, from what the daemon has seen
+    /// Restore a session file that Gemini CLI deleted, from the daemon's log
     Restore(restore::Restore),
 }
 

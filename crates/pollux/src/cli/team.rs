@@ -24,10 +24,10 @@ pub(super) enum Team {
     Tree(tree::Tree),
     Shutdown(tree::Shutdown),
     Mcp(mcp::Mcp),
-    /// What agents of a team are: list, show, validate, install, remove, create
+    /// Manage agent profiles
     #[command(subcommand)]
     Profiles(profiles::Profiles),
-    /// Work that is given again and again: add, list, remove, run, log
+    /// Manage scheduled jobs
     #[command(subcommand)]
     Schedule(schedule::Schedule),
 }

@@ -19,41 +19,39 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  pollux translate --from session ~/.gemini/tmp/shop/chats/session-2026-11-15T17-55-1f9cc522.jsonl\n  \
+#[command(after_help = "Examples:\n  pollux translate --from session session.jsonl\n  \
     pollux translate --from stream-json run.jsonl --session session.jsonl\n  \
     pollux translate --from acp conversation.jsonl\n  \
-    tmux capture-pane -p > screen.txt && pollux translate --from screen screen.txt --size 120x40"
-)]
+    tmux capture-pane -p > screen.txt\n  pollux translate --from screen screen.txt --size 120x40")]
 pub(crate) struct Translate {
-    /// What the file is a recording of
+    /// Format of the recording
     #[arg(long, value_enum)]
     from: From,
-    /// The recording
+    /// Recording to convert
     file: PathBuf,
-    /// The session file of the same run, which completes its stream
+    /// With `stream-json`: session file of the same run, for what the stream lacks, such as thoughts and complete tool output
     #[arg(long, value_name = "FILE")]
     session: Option<PathBuf>,
-    /// The title of the window that the screen was taken from
+    /// With `screen`: title of the window that the screen was captured from
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
-    /// The size of the screen; taken from the file's name or its rows if not given
+    /// With `screen`: screen size (default: the size in the file name, else that of the captured text)
     #[arg(long, value_name = "WxH", value_parser = super::live::new::size)]
     size: Option<Size>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum From {
-    /// A session file, of either format
+    /// A Gemini CLI session file (.json or .jsonl)
     Session,
-    /// What a run with `--output-format stream-json` printed
+    /// Output of a run with `--output-format stream-json`
     StreamJson,
-    /// A conversation over ACP: `{"dir":"out"|"in","t":seconds,"msg":{…}}` on each line
+    /// An Agent Client Protocol conversation: `{"dir":"out"|"in","t":seconds,"msg":{…}}` on each line
     Acp,
-    /// A screen: what `tmux capture-pane -p` printed, with colours or without, or all bytes that were sent to a
-    /// terminal. The last line is what was read, whole: the draft and what is queued are no events
+    /// A terminal capture: `tmux capture-pane -p` text, or the raw bytes sent to a terminal. After the events, prints one
+    /// line with everything found on the screen, including the unsent draft and queued prompts
     Screen,
-    /// What a hook was told: one payload, one on each line, or a list
+    /// Hook payloads: one object, one object on each line, or an array
     Hook,
 }
 
@@ -93,7 +91,7 @@ fn is_used(args: &Translate) -> anyhow::Result<()> {
         ("--size", args.size.is_some() && !is_screen),
     ];
     let Some((flag, _)) = flags.iter().find(|(_, unused)| *unused) else { return Ok(()) };
-    let message = format!("`{flag}` says nothing about this recording");
+    let message = format!("`{flag}` does not apply to this recording");
     let hint = "`--session` is for `stream-json`, `--title` and `--size` are for `screen`";
     Err(Trouble::refused("unused_flag", message).hint(hint).into())
 }
@@ -101,7 +99,7 @@ fn is_used(args: &Translate) -> anyhow::Result<()> {
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     fs::read(file).with_context(|| {
         Trouble::failed("unreadable_file", format!("could not read {}", file.display()))
-            .hint("name a file that was recorded: `pollux translate --help`")
+            .hint("pass a recorded file; see `pollux translate --help`")
     })
 }
 

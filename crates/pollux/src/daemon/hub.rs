@@ -195,12 +195,12 @@ impl Hub {
         match found.as_slice() {
             [one] => Ok(one.clone()),
             [] => {
-                Err(Trouble::refused("unknown_session", format!("there is no session `{wanted}`"))
-                    .hint("`pollux ls` lists them"))
+                Err(Trouble::refused("unknown_session", format!("no session matches `{wanted}`"))
+                    .hint("list sessions with `pollux ls --all`"))
             }
             many => {
-                let message = format!("`{wanted}` is the beginning of {} sessions", many.len());
-                Err(Trouble::refused("ambiguous_session", message).hint("give more of it"))
+                let message = format!("`{wanted}` matches {} sessions", many.len());
+                Err(Trouble::refused("ambiguous_session", message).hint("use a longer prefix"))
             }
         }
     }
@@ -231,8 +231,8 @@ impl Hub {
     pub async fn pane(&self, id: &str) -> anyhow::Result<Pane> {
         let pane = self.told(id, |reply| Ask::Pane { reply }).await?;
         let none = || {
-            Trouble::refused("no_terminal", "the agent of this session is not in a terminal")
-                .hint("`pollux new` starts agents in terminals")
+            Trouble::refused("no_terminal", "this session is not running in a terminal")
+                .hint("start terminal sessions with `pollux new`")
         };
         Ok(pane.ok_or_else(none)?)
     }
@@ -252,7 +252,7 @@ impl Hub {
                 return Ok(said);
             }
         }
-        anyhow::bail!("the session's task is gone")
+        anyhow::bail!("the session's task has stopped")
     }
 
     /// The agent's own directory.
@@ -268,7 +268,7 @@ impl Hub {
     /// The task of a session, which is started where there is none.
     #[expect(
         clippy::await_holding_invalid_type,
-        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+        reason = "the lock protects a critical section, not a value; later callers wait"
     )]
     async fn ask(&self, id: &str) -> anyhow::Result<mpsc::Sender<Ask>> {
         let slot = self.slot(id)?;
@@ -311,7 +311,7 @@ impl Hub {
     pub async fn mend(self) {
         for id in self.torn(|slot| !self.is_unsure(slot)) {
             if let Err(error) = self.ask(&id).await {
-                tracing::error!(session = %id, "could not be mended: {error:#}");
+                tracing::error!(session = %id, "could not recover the session: {error:#}");
             }
         }
     }
@@ -362,6 +362,6 @@ fn epoch(now: Timestamp) -> u64 {
 }
 
 fn unknown(id: &str) -> Trouble {
-    Trouble::refused("unknown_session", format!("there is no session `{id}`"))
-        .hint("`pollux ls` lists them")
+    Trouble::refused("unknown_session", format!("no session `{id}`"))
+        .hint("list sessions with `pollux ls --all`")
 }

@@ -38,7 +38,7 @@ impl<S: AsyncWrite + Unpin> Impatient<S> {
             self.late.as_mut().reset(Instant::now() + self.longest);
         }
         ready!(self.late.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the other side does not read")))
+        Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the client does not read its data")))
     }
 }
 
@@ -53,7 +53,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
             self.heard = true;
         } else if !self.heard && !self.waits {
             ready!(self.late.as_mut().poll(cx));
-            return Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "nothing was said")));
+            return Poll::Ready(Err(io::Error::new(
+                ErrorKind::TimedOut,
+                "the client sent no data",
+            )));
         }
         read
     }

@@ -100,7 +100,7 @@ impl Daemon {
         let settings = Settings { gemini, index, limits, uploads };
         let hub = Hub::open(log.clone(), agents, settings)?;
         let (listeners, others) = listen(serve).await?;
-        let bound = listeners.first().context("nothing is bound")?.local_addr()?;
+        let bound = listeners.first().context("no listener is bound")?.local_addr()?;
         let names = serve.names(bound.ip(), others);
         let loopback = bound.ip().is_loopback();
         let tls = match (&serve.certificate, serve.is_proxied() || loopback) {
@@ -120,12 +120,13 @@ impl Daemon {
             directory: place.lent(),
             shared: Shared::new(place.shared()),
             url: reached.then_some(url),
-            program: std::env::current_exe().context("where is this program?")?,
+            program: std::env::current_exe()
+                .context("cannot determine the path of this program")?,
             socket: place.socket(),
         })?;
         let settings = team::Settings { store: profiles, limits: serve.team, trees: place.trees() };
         let teams = Teams::open(hub.clone(), settings)?;
-        let owner = Secret::in_file(&place.token()).context("could not make the token file")?;
+        let owner = Secret::in_file(&place.token()).context("could not create the token file")?;
         let door = Door::new(log, &owner, format!("pollux_{}", bound.port()))?;
         let address = Address {
             pid: std::process::id(),
@@ -217,7 +218,7 @@ async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
             match hub.log().write(move |connection| retain(connection, keep, now)).await {
                 Ok(Some(gone)) => {
                     let (events, rows, members) = (gone.events, gone.rows, gone.members.len());
-                    tracing::info!(events, rows, members, "what is old was let go");
+                    tracing::info!(events, rows, members, "deleted old events");
                     teams.forget(&gone.members);
                 }
                 Ok(None) => break,
@@ -231,7 +232,7 @@ async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
             let uploads = hub.uploads().clone();
             let forgot = tokio::task::spawn_blocking(move || uploads.forget(keep.age, now)).await;
             if let Ok(Err(error)) = forgot {
-                tracing::error!("old pictures could not be let go: {error}");
+                tracing::error!("could not delete old images: {error}");
             }
         }
         tokio::select! {
@@ -245,7 +246,7 @@ async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
 fn give_back(place: &Place) {
     match Shared::new(place.shared()).recover() {
         Ok(returned) => returned.iter().for_each(team::badge::tell),
-        Err(error) => tracing::error!("what was lent could not be put back: {error}"),
+        Err(error) => tracing::error!("could not restore the user's configuration files: {error}"),
     }
 }
 
@@ -262,7 +263,7 @@ async fn listen(serve: &Serve) -> anyhow::Result<(Vec<TcpListener>, Others)> {
     for _ in 0..TRIES {
         let listener = bound.map_err(|error| {
             let trouble = Trouble::failed("no_port", format!("could not listen on {wanted}"));
-            anyhow::Error::new(error).context(trouble.hint("choose another port: `--port N`"))
+            anyhow::Error::new(error).context(trouble.hint("choose another port with `--port N`"))
         })?;
         let Some(other) = settings::twin(serve.bind) else {
             return Ok((vec![listener], Others::Elsewhere));
@@ -277,7 +278,7 @@ async fn listen(serve: &Serve) -> anyhow::Result<(Vec<TcpListener>, Others)> {
             Err(_) => bound = TcpListener::bind(any).await,
         }
     }
-    anyhow::bail!("no port is free on both addresses of this machine")
+    anyhow::bail!("no port is free on both IPv4 and IPv6")
 }
 
 /// Names as a certificate has them: an IPv6 address without its brackets.

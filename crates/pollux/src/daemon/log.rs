@@ -140,25 +140,28 @@ fn closed(path: &Path, error: Closed) -> anyhow::Error {
     match error {
         Closed::Sqlite(error) => broken(path, error),
         Closed::Newer => {
-            let message = format!("the log {} was made by a newer Pollux", path.display());
-            let hint = "use that one again, or move the log away: a new one is made";
+            let message =
+                format!("the log {} was created by a newer version of Pollux", path.display());
+            let hint = "use that version, or move the log away so that Pollux creates a new one";
             Trouble::failed("log_newer", message).hint(hint).into()
         }
     }
 }
 
 fn broken(path: &Path, error: rusqlite::Error) -> anyhow::Error {
-    let message = format!("the log {} cannot be used", path.display());
+    let message = format!("could not open the log {}", path.display());
     let hint = match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => "make room on the disk that it is on",
-        _ => "is the disk full, or the file another program's? Move it away, and a new one is made",
+        Some(ErrorCode::DiskFull) => "free some space on that disk",
+        _ => {
+            "check the free disk space and the file; if it is damaged, move it away and Pollux creates a new one"
+        }
     };
     anyhow::Error::new(error).context(Trouble::failed("log_broken", message).hint(hint))
 }
 
 /// Nothing can be written now, and so nothing is begun that would have to be.
 pub fn unwritten() -> Trouble {
-    let message = "the log cannot be written, and so this was not done";
-    let hint = "make room on the disk that has Pollux's data; meanwhile an agent can be interrupted, stopped, and told no";
+    let message = "Pollux cannot write its log, so it did nothing";
+    let hint = "free some space on the disk with Pollux's data; until then you can still interrupt and stop agents and deny their requests";
     Trouble::failed("log_unwritten", message).hint(hint)
 }

@@ -100,7 +100,7 @@ impl Push {
                     let gone = subscription.endpoint;
                     hub.log().write(move |connection| log::unsubscribe(connection, &gone)).await?;
                 }
-                Err(error) => tracing::warn!("a device could not be called: {error:#}"),
+                Err(error) => tracing::warn!("could not send a push notification: {error:#}"),
             }
         }
         Ok(called)
@@ -116,11 +116,11 @@ impl Push {
         }
         // Whoever knows the address can call the device: it is in no journal.
         let sent = post.send().await.map_err(reqwest::Error::without_url);
-        let status = sent.context("the carrier is not to be reached")?.status();
+        let status = sent.context("could not reach the push service")?.status();
         match status.as_u16() {
             200..=299 => Ok(true),
             404 | 410 => Ok(false),
-            other => anyhow::bail!("the carrier answered {other}"),
+            other => anyhow::bail!("the push service answered with status {other}"),
         }
     }
 }
@@ -128,11 +128,11 @@ impl Push {
 /// What a browser gives to those who want to call it.
 pub fn checked(endpoint: &str, p256dh: &str, auth: &str) -> Result<(), Trouble> {
     if !is_carrier(endpoint) {
-        let message = "calls are carried by the services of browsers only";
+        let message = "the endpoint does not belong to a known browser push service";
         return Err(Trouble::refused("wrong_request", message));
     }
     keys(p256dh, auth).map(drop).map_err(|_error| {
-        Trouble::refused("wrong_request", "these are no keys of a browser's subscription")
+        Trouble::refused("wrong_request", "the keys of this push subscription are invalid")
     })
 }
 
@@ -151,7 +151,7 @@ fn is_carrier(endpoint: &str) -> bool {
 fn keys(p256dh: &str, auth: &str) -> anyhow::Result<(PublicKey, Auth)> {
     let key = PublicKey::from_sec1_bytes(&URL_SAFE_NO_PAD.decode(p256dh.trim_end_matches('='))?)?;
     let auth = URL_SAFE_NO_PAD.decode(auth.trim_end_matches('='))?;
-    anyhow::ensure!(auth.len() == 16, "the secret has 16 bytes");
+    anyhow::ensure!(auth.len() == 16, "the auth secret must have 16 bytes");
     Ok((key, Auth::clone_from_slice(&auth)))
 }
 
@@ -211,7 +211,7 @@ fn is_answered(now: &Summary) -> bool {
 /// Takes back a call for a question: it stands where that one stood.
 fn answered(now: &Summary) -> Call {
     let title = now.title.clone().unwrap_or_else(|| "Gemini".to_owned());
-    let body = "Its question is answered".to_owned();
+    let body = "Question answered".to_owned();
     Call { kind: CallKind::Answered, title, body, session_id: Some(now.id.clone()) }
 }
 
@@ -235,7 +235,7 @@ fn news(before: Option<&Summary>, now: &Summary) -> Option<Call> {
     } else if worked && matches!(now.status, SessionStatus::Error | SessionStatus::Exited) {
         (CallKind::Failed, activity())
     } else if before.stalled_since.is_none() && now.stalled_since.is_some() {
-        (CallKind::Stalled, "it works, and has said nothing for a while".to_owned())
+        (CallKind::Stalled, "no output for a while".to_owned())
     } else {
         return None;
     };

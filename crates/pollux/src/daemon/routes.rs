@@ -136,7 +136,7 @@ pub(super) fn need(guest: &Guest, scope: Scope) -> Result<(), Bad> {
     }
     let name = serde_json::to_value(scope).ok();
     let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or("more").to_owned();
-    let message = format!("this device may not do that: it needs the scope `{name}`");
+    let message = format!("this device lacks the scope `{name}`");
     Err(Trouble::refused("not_allowed", message).hint("pair it again with that scope").into())
 }
 
@@ -160,7 +160,7 @@ async fn capabilities(State(api): State<Arc<Api>>) -> Json<Capabilities> {
     })
 }
 
-/// Ends the daemon. Only the user's own account on this machine may.
+/// Stops the daemon. Only the local user may do this.
 #[utoipa::path(post, path = "/api/v1/shutdown", responses((status = 200, body = Health)))]
 async fn shutdown(
     State(api): State<Arc<Api>>,
@@ -168,7 +168,7 @@ async fn shutdown(
 ) -> Result<Json<Health>, Bad> {
     need(&guest, Scope::Admin)?;
     if guest.device.is_some() {
-        let message = "only the user of this machine may end the daemon";
+        let message = "only the local user can stop the daemon";
         return Err(Trouble::refused("not_allowed", message).into());
     }
     api.stop.cancel();
@@ -182,7 +182,7 @@ async fn bring(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Bad> {
     if guest.device.is_some() {
-        let message = "only a program of the user on this machine may bring a session";
+        let message = "only programs of the local user can register a session";
         return Err(Trouble::refused("not_allowed", message).into());
     }
     let (hub, stop) = (api.hub.clone(), api.stop.clone());
@@ -190,7 +190,7 @@ async fn bring(
     Ok(upgrade.on_upgrade(move |socket| super::hub::brought(hub, socket, stop)))
 }
 
-#[utoipa::path(get, path = "/api/v1/ws", responses((status = 101, description = "Frames follow")))]
+#[utoipa::path(get, path = "/api/v1/ws", responses((status = 101, description = "Switches to WebSocket frames")))]
 async fn upgrade(
     State(api): State<Arc<Api>>,
     Extension(guest): Extension<Guest>,

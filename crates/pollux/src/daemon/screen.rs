@@ -30,7 +30,7 @@ pub async fn show(hub: Hub, id: String, frames: mpsc::Sender<String>) -> anyhow:
             }
         }
         if watch.next().await.gone.is_some() {
-            return Err(Trouble::refused("no_terminal", "the terminal is gone").into());
+            return Err(Trouble::refused("no_terminal", "the terminal has closed").into());
         }
         tokio::time::sleep(DRAWN).await;
     }

@@ -139,7 +139,7 @@ impl Client {
                     heard = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => self.said(text.as_str()).await?,
-                        Some(Ok(Message::Binary(_))) => self.wrong("not_text", "frames are text").await?,
+                        Some(Ok(Message::Binary(_))) => self.wrong("not_text", "frames must be text").await?,
                         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                         Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Gone),
                     }
@@ -220,7 +220,10 @@ impl Client {
             Ok(ClientFrame::Watch) => self.watch().await,
             Ok(ClientFrame::Command { id, session_id, command }) => {
                 if self.commands.len() >= COMMANDS {
-                    let trouble = Trouble::refused("too_many_commands", "wait for those before");
+                    let trouble = Trouble::refused(
+                        "too_many_commands",
+                        "too many commands in progress; wait for their replies",
+                    );
                     return self.failed(Some(id), &trouble.into()).await;
                 }
                 self.command(id, session_id, command);
@@ -239,9 +242,7 @@ impl Client {
                 Ok(())
             }
             Ok(ClientFrame::Ping) => self.heartbeat().await,
-            Ok(ClientFrame::Unknown) => {
-                self.wrong("unknown_frame", "this daemon knows no such frame").await
-            }
+            Ok(ClientFrame::Unknown) => self.wrong("unknown_frame", "unknown frame type").await,
             Err(error) => {
                 // Who waits for an answer to it waits by its id.
                 let id = serde_json::from_str(text).ok().and_then(|Named { id }| id);
@@ -278,7 +279,12 @@ impl Client {
 
     async fn subscribe(&mut self, id: String, seen: Option<(u64, u64)>) -> Result<(), Gone> {
         if self.readers.len() >= SUBSCRIPTIONS && !self.readers.contains_key(&id) {
-            return self.wrong("too_many_subscriptions", "leave another session first").await;
+            return self
+                .wrong(
+                    "too_many_subscriptions",
+                    "too many subscriptions; unsubscribe from another session first",
+                )
+                .await;
         }
         self.readers.remove(&id);
         match Reader::open(&self.api.hub, &id, seen, &self.bell).await {
@@ -296,7 +302,9 @@ impl Client {
     async fn show(&mut self, id: String) -> Result<(), Gone> {
         self.screens.retain(|_, shown| shown.try_join_next().is_none());
         if self.screens.len() >= SCREENS && !self.screens.contains_key(&id) {
-            return self.wrong("too_many_screens", "leave another screen first").await;
+            return self
+                .wrong("too_many_screens", "too many screens; close another one first")
+                .await;
         }
         let (hub, frames, session) = (self.api.hub.clone(), self.pictures.0.clone(), id.clone());
         let mut shown = JoinSet::new();

@@ -24,7 +24,7 @@ impl Streams {
         let mut all = lock(&self.0);
         let open = all.entry(device.clone()).or_default();
         if *open >= MOST {
-            let message = format!("this device has {MOST} streams open already");
+            let message = format!("this device already has {MOST} open streams");
             return Err(Trouble::refused("too_many_streams", message).hint("close some of them"));
         }
         *open += 1;

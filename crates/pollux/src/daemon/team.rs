@@ -264,10 +264,12 @@ impl Teams {
         }
         match named.as_slice() {
             [one] => Ok(one.session.clone()),
-            [] => Err(Trouble::refused("unknown_agent", format!("there is no agent `{word}`"))
-                .hint("`pollux team` shows who there is")),
-            _ => Err(Trouble::refused("ambiguous_agent", format!("`{word}` is several agents"))
-                .hint("give more of its session")),
+            [] => Err(Trouble::refused("unknown_agent", format!("no agent `{word}`"))
+                .hint("list agents with `pollux team`")),
+            _ => {
+                Err(Trouble::refused("ambiguous_agent", format!("`{word}` matches several agents"))
+                    .hint("use the session id instead"))
+            }
         }
     }
 
@@ -303,7 +305,7 @@ impl Teams {
             && !self.is_above(own, session)
         {
             let trouble = Trouble::refused("not_allowed", "this agent does not work for you");
-            return Err(trouble.hint("only those that you started").into());
+            return Err(trouble.hint("you can only stop agents that you started").into());
         }
         let (mut stopped, mut failed) = (Vec::new(), Vec::new());
         let mut done = HashSet::new();
@@ -319,9 +321,9 @@ impl Teams {
         }
         let (names, errors): (Vec<String>, Vec<_>) = failed.into_iter().unzip();
         let Some(error) = errors.into_iter().next() else { return Ok(stopped) };
-        let message = format!("could not be stopped: {}", names.join(", "));
+        let message = format!("could not stop {}", names.join(", "));
         let ended = if stopped.is_empty() { "nobody".to_owned() } else { stopped.join(", ") };
-        let hint = format!("try again; stopped: {ended}");
+        let hint = format!("try again; stopped so far: {ended}");
         Err(error.context(Trouble::failed("not_stopped", message).hint(hint)))
     }
 
@@ -378,8 +380,8 @@ impl Teams {
     /// A job: its id, or the beginning of it. An agent sees those of its own team only.
     pub async fn job(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
         let unknown = || {
-            Trouble::refused("unknown_job", format!("there is no job `{id}`"))
-                .hint("`pollux jobs` lists them")
+            Trouble::refused("unknown_job", format!("no job `{id}`"))
+                .hint("list jobs with `pollux jobs`")
         };
         let owned = id.to_owned();
         let job = self.hub().log().read(move |connection| rows::job(connection, &owned)).await?;
@@ -422,19 +424,21 @@ impl Teams {
         let session = self.find(caller, agent)?;
         let summary = self.summary(&session).ok_or_else(|| nobody(&session))?;
         let open = summary.questions.first().ok_or_else(|| {
-            Trouble::refused("no_question", format!("{agent} waits for no answer"))
+            Trouble::refused("no_question", format!("{agent} has no pending question"))
         })?;
         let question: Question<'_> = serde_json::from_str(open.question.get())?;
         if let Some(own) = caller.session() {
             let may = self.kept(own).is_some_and(|kept| kept.given.answers);
             if !may || !self.is_above(own, &session) {
-                let trouble = Trouble::refused("not_allowed", "you may not answer for a person");
-                return Err(trouble.hint("tell the person that the agent waits").into());
+                let trouble =
+                    Trouble::refused("not_allowed", "you may not answer on behalf of the user");
+                return Err(trouble.hint("tell the user that the agent needs an answer").into());
             }
             let chosen = question.options.iter().find(|option| option.id == *choice);
             if chosen.is_some_and(|option| !may_choose(question.kind, option.effect)) {
-                let trouble = Trouble::refused("not_allowed", "only a person may answer for good");
-                return Err(trouble.hint("choose one that counts once").into());
+                let trouble =
+                    Trouble::refused("not_allowed", "only the user can give a permanent answer");
+                return Err(trouble.hint("choose an option that applies once").into());
             }
         }
         let command = Command::Answer {
@@ -462,8 +466,8 @@ impl Teams {
         let text = self.store().skill(name).filter(|_| may);
         text.ok_or_else(|| {
             let known = self.store().skill_names().join(", ");
-            Trouble::refused("unknown_skill", format!("there is no skill `{name}` for you"))
-                .hint(format!("there are: {known}"))
+            Trouble::refused("unknown_skill", format!("no skill `{name}` is available to you"))
+                .hint(format!("available skills: {known}"))
                 .into()
         })
     }
@@ -491,7 +495,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 fn nobody(session: &str) -> Trouble {
-    Trouble::refused("unknown_agent", format!("`{session}` is no agent of a team"))
+    Trouble::refused("unknown_agent", format!("`{session}` is not a team agent"))
 }
 
 /// True where the caller of a job hears of its state now.

@@ -14,13 +14,13 @@ use std::borrow::Cow;
 struct App;
 
 const PLAIN: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Pollux</title>\n\
-    <p>Pollux is here. The web app is not part of this build; the API is at <code>/api/v1</code>.</p>\n</html>\n";
+    <p>Pollux is running. This build does not include the web app. The API is at <code>/api/v1</code>.</p>\n</html>\n";
 
 /// A file of the app, or its first page: the app itself knows its paths.
 pub async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     if path.starts_with("api/") || !matches!(method, Method::GET | Method::HEAD) {
-        let trouble = Trouble::refused("unknown_route", "there is nothing at this address");
+        let trouble = Trouble::refused("unknown_route", "no such route");
         return super::routes::Bad::from(trouble).into_response();
     }
     // Files have a dot in their last part; paths of the app have none.

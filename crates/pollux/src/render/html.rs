@@ -104,10 +104,7 @@ fn show(piece: &Piece<'_>, message: &Message<'_>, out: &mut dyn Write) -> io::Re
             prose(text)
         ),
         Piece::Words(text) if message.meta => {
-            writeln!(
-                out,
-                "<details class=\"call\"><summary>What the CLI told the model</summary>"
-            )?;
+            writeln!(out, "<details class=\"call\"><summary>Context sent by the CLI</summary>")?;
             writeln!(out, "<pre>{}</pre></details>", escape(text))
         }
         Piece::Words(text) => {
@@ -145,9 +142,9 @@ fn show_call(call: &Call<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</summary>")?;
     detail(call, out)?;
     match &call.outcome {
-        None => writeln!(out, "<p class=\"none\">No result was written down.</p>")?,
+        None => writeln!(out, "<p class=\"none\">No result was recorded.</p>")?,
         Some(outcome) if outcome.text.is_empty() && outcome.images.is_empty() => {
-            writeln!(out, "<p class=\"none\">It gave nothing back.</p>")?;
+            writeln!(out, "<p class=\"none\">The tool returned no output.</p>")?;
         }
         Some(outcome) => {
             if !outcome.text.is_empty() {

@@ -69,7 +69,7 @@ impl Call<'_> {
             Some(Status::Success) => "done",
             Some(Status::Error) => "failed",
             Some(Status::Cancelled) => "cancelled",
-            None => "open",
+            None => "no result",
         }
     }
 }

@@ -91,17 +91,17 @@ pub fn may_choose(kind: QuestionKind, effect: Effect) -> bool {
 fn system(profile: &Profile, name: &str, teams: bool) -> String {
     let mut text = profile.prompt.clone();
     text.push_str(
-        "\n\n# How you work\n\nYou are an agent in Gemini CLI and act through its tools, in the project's own directory. Look before \
-         you change anything, keep to the ways of the project, and never claim what you have not seen. The last message of your \
-         turn is your answer.\n",
+        "\n\n# How you work\n\nYou are an agent in Gemini CLI and act through its tools in the project's directory. Look before \
+         you change anything, follow the project's conventions, and never claim anything that you have not checked. The last \
+         message of your turn is your answer.\n",
     );
     if teams {
         text.push_str("\n# Your team\n\nYou are `");
         text.push_str(name);
         text.push_str(
-            "`, one agent of a team. The tools of the server `pollux` hand work to others (`handoff` waits for the answer, `assign` \
-             does not), send messages and say who there is. What others send you comes as a prompt that begins with `[`. Results of \
-             what you assigned come to you by themselves: do not wait for them in a loop.\n",
+            "`, one agent of a team. Use the tools of the server `pollux` to hand work to other agents (`handoff` waits for the \
+             answer, `assign` does not), send messages and list the agents. Messages from other agents arrive as prompts that begin \
+             with `[`. Results of work that you assigned arrive automatically: do not poll for them.\n",
         );
     }
     text

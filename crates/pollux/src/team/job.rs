@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// How a job was given.
+/// Whether the caller waits for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[ts(rename = "JobKind")]
 pub enum Kind {
-    /// Its caller waits for it.
+    /// The caller waits for the result.
     Handoff,
-    /// Its caller goes on, and finds the answer in its inbox.
+    /// The caller continues, and the result arrives in its inbox.
     Assign,
 }
 
-/// Where a job is.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[ts(rename = "JobState")]
 pub enum State {
-    /// Its worker is being started.
+    /// The worker is starting.
     Starting,
-    /// Its worker works.
+    /// The worker is working.
     Working,
-    /// Its worker waits for a person.
+    /// The worker waits for an answer.
     Waiting,
-    /// It has used up what it may take, and waits for a person.
+    /// The job has used up its budget and waits for a person.
     Paused,
-    /// It is done.
+    /// The job is done.
     Done,
-    /// It failed.
+    /// The job failed.
     Failed,
-    /// It took longer than its caller wanted to wait. Its worker goes on.
+    /// The caller's timeout has passed. The worker continues.
     TimedOut,
-    /// Somebody took it back.
+    /// The job was cancelled.
     Cancelled,
 }
 
@@ -146,18 +146,18 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
         Some(Ended::Well) => return become_(State::Done, ""),
         // A job that pauses was stopped by us, or by the end of the daemon.
         _ if job.state == State::Paused => {}
-        Some(Ended::Badly) => return become_(State::Failed, "its turn failed"),
+        Some(Ended::Badly) => return become_(State::Failed, "its worker's turn failed"),
         // The turn of a worker that is gone was stopped by its end.
         Some(Ended::Stopped) if seen.end.is_none() => {
-            return become_(State::Cancelled, "somebody stopped its worker");
+            return become_(State::Cancelled, "its worker was stopped");
         }
         _ => {}
     }
     match seen.end {
-        Some(End::Stopped) => return become_(State::Cancelled, "somebody stopped its worker"),
+        Some(End::Stopped) => return become_(State::Cancelled, "its worker was stopped"),
         // It is started again when somebody goes on with it.
         Some(End::WithDaemon) if job.state == State::Paused => return None,
-        Some(End::WithDaemon | End::Died) => return become_(State::Failed, "its worker is gone"),
+        Some(End::WithDaemon | End::Died) => return become_(State::Failed, "its worker has ended"),
         None => {}
     }
     if job.state == State::Paused {
@@ -178,7 +178,7 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
         (true, _) => State::Waiting,
         (false, _) if job.state == State::TimedOut => return None,
         (false, _) if late => {
-            return become_(State::TimedOut, "its caller waits no longer, its worker goes on");
+            return become_(State::TimedOut, "its caller stopped waiting; its worker continues");
         }
         (false, SessionStatus::Starting) => State::Starting,
         (false, _) => State::Working,
@@ -190,13 +190,13 @@ pub fn step(job: &Rules, seen: &Seen, now: Timestamp) -> Option<Step> {
 
 fn over(job: &Rules, seen: &Seen, now: Timestamp) -> Option<String> {
     if let Some(most) = job.budget.tokens.filter(|most| seen.tokens >= *most) {
-        return Some(format!("it has taken {} tokens of {most}", seen.tokens));
+        return Some(format!("used {} of {most} tokens", seen.tokens));
     }
     let seconds = job.budget.seconds?;
     let worked = now.duration_since(job.since);
     let most = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
     let works = seen.status == SessionStatus::Working && !is_free(job.state);
-    (worked >= most && works).then(|| format!("it has worked for {seconds} s"))
+    (worked >= most && works).then(|| format!("worked for {seconds} s, its time budget"))
 }
 
 /// True where a worker takes none of its time: it is being started, or waits for a person.

@@ -37,8 +37,8 @@ impl Budget {
     /// Why a job cannot be given so little; nothing where it can.
     pub fn refuse(&self) -> Option<&'static str> {
         match (self.tokens, self.seconds) {
-            (Some(0), _) => Some("a job cannot be done with no tokens"),
-            (_, Some(0)) => Some("a job cannot be done in less than a second"),
+            (Some(0), _) => Some("a job needs at least 1 token"),
+            (_, Some(0)) => Some("a job needs at least 1 second"),
             _ => None,
         }
     }
@@ -48,13 +48,18 @@ impl Limits {
     /// Why there may be no further worker, and what to do; nothing where there may.
     pub fn refuse(&self, living: usize, depth: u32) -> Option<(String, &'static str)> {
         if depth > self.depth {
-            let why =
-                format!("this would be level {depth} of the team, and there may be {}", self.depth);
-            return Some((why, "do it yourself, or raise `team_depth` in config.toml"));
+            let why = format!(
+                "the new agent would be at level {depth} of the team, and the limit is {}",
+                self.depth
+            );
+            return Some((why, "do the work yourself, or raise `team_depth` in config.toml"));
         }
         if living >= self.workers {
-            let why = format!("{living} agents work in this team already, and no more may");
-            return Some((why, "stop an agent that is done, or do it yourself"));
+            let why = format!(
+                "the team already has {living} running agents, and the limit is {}",
+                self.workers
+            );
+            return Some((why, "stop an agent that is done, or do the work yourself"));
         }
         None
     }

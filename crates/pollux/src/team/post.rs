@@ -6,53 +6,53 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use utoipa::ToSchema;
 
-/// Where a letter is.
+/// The state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[ts(rename = "LetterState")]
 pub enum State {
-    /// It waits until its receiver has time.
+    /// The message waits until its receiver is idle.
     Waiting,
-    /// It was handed over, and its receiver has not reacted yet.
+    /// The message was sent, and its receiver has not reacted yet.
     Claimed,
-    /// Its receiver has it.
+    /// The receiver has the message.
     Delivered,
-    /// It cannot be delivered.
+    /// The message cannot be delivered.
     Dead,
 }
 
-/// A letter.
+/// A message between agents and people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, ToSchema)]
 #[ts(optional_fields)]
 pub struct Letter {
-    /// Rises with each letter.
+    /// Increases with each message.
     pub id: i64,
-    /// Who wrote it: a session; none for a person.
+    /// Session ID of the sender; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Whose it is: a session; none for a person.
+    /// Session ID of the receiver; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// What it says.
+    /// Text of the message.
     pub text: String,
-    /// The job that it is about.
+    /// ID of the job that the message is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// True where Pollux wrote it: what became of a job, or of a letter.
+    /// True if Pollux wrote it, to report the result of a job or a message.
     #[serde(default)]
     pub notice: bool,
-    /// Where it is.
+    /// State of the message.
     pub state: State,
-    /// Why it is dead.
+    /// Why the message cannot be delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How often it was handed over. Each time has a name of its own, so that none is taken for one before.
+    /// Number of delivery attempts.
     pub attempt: u32,
-    /// When it was written.
+    /// When the message was written.
     #[ts(type = "string")]
     #[schema(value_type = String)]
     pub created_at: Timestamp,
-    /// When it was delivered, or died.
+    /// When the message was delivered or became undeliverable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(as = "Option<String>")]
     #[schema(value_type = Option<String>)]
@@ -60,7 +60,7 @@ pub struct Letter {
 }
 
 impl Letter {
-    /// The id of the command by which it is handed over.
+    /// The ID of the command by which it is handed over.
     pub fn command(&self) -> String {
         format!("letter-{}-{}", self.id, self.attempt)
     }

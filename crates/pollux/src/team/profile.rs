@@ -131,16 +131,16 @@ impl Profile {
         fill: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Wrong> {
         if text.len() > LONGEST {
-            return Err(Wrong(format!("it is longer than {} KB", LONGEST >> 10)));
+            return Err(Wrong(format!("longer than {} KB", LONGEST >> 10)));
         }
         let (front, body) = halves(text)?;
         if front.is_none() && body.trim().is_empty() {
-            return Err(Wrong("it is empty".to_owned()));
+            return Err(Wrong("empty".to_owned()));
         }
         let mut notes = Vec::new();
         if front.is_none() {
             notes.push(
-                "no settings in front of it, between `---`: all of it is what the agent is told"
+                "no front matter between `---` lines: the whole file is used as the prompt"
                     .to_owned(),
             );
         }
@@ -189,7 +189,7 @@ fn halves(text: &str) -> Result<(Option<&str>, &str), Wrong> {
         }
         at += line.len();
     }
-    Err(Wrong("the front matter has no end: a line `---` is missing".into()))
+    Err(Wrong("the front matter has no closing `---` line".into()))
 }
 
 /// Puts values in the place of `${NAME}`. What has no value stays, and that is noted.
@@ -241,20 +241,20 @@ impl Fields {
         let name = self.text("name")?.unwrap_or_else(|| file.to_owned());
         if !is_name(&name) {
             return Err(Wrong(format!(
-                "`{name}` is no name: letters, digits, `-` and `_`, at most {LONGEST_NAME}"
+                "invalid name `{name}`: use at most {LONGEST_NAME} letters, digits, `-` and `_`"
             )));
         }
         let description = self.text("description")?.unwrap_or_default();
         for agent in [self.text("agent")?, self.text("provider")?].into_iter().flatten() {
             if !matches!(agent.as_str(), "gemini" | "gemini_cli" | "gemini-cli") {
-                self.notes.push(format!("`{agent}` is not there: Gemini CLI takes its place"));
+                self.notes.push(format!("`{agent}` is not supported: Gemini CLI is used instead"));
             }
         }
         let mode = match self.text("mode")? {
             None => None,
-            Some(mode) => Some(
-                Mode::named(&mode).ok_or_else(|| Wrong(format!("there is no mode `{mode}`")))?,
-            ),
+            Some(mode) => {
+                Some(Mode::named(&mode).ok_or_else(|| Wrong(format!("unknown mode `{mode}`")))?)
+            }
         };
         let role = self.text("role")?;
         let (tools, lends) = self.tools(role.as_deref())?;
@@ -288,7 +288,7 @@ impl Fields {
         if let Some(words) = allowed.or(tools) {
             // It would name nothing, and whoever wrote it means something.
             if let Some(word) = words.iter().find(|word| !is_tool(word)) {
-                return Err(Wrong(format!("`{word}` is no name of a tool")));
+                return Err(Wrong(format!("invalid tool name `{word}`")));
             }
             let tools = Tools::named(words.iter().map(String::as_str));
             return Ok((tools.clone(), tools));
@@ -296,7 +296,9 @@ impl Fields {
         let Some(role) = role else { return Ok((Tools::All, Tools::All)) };
         // A misspelt role must not be one without limits.
         let by_role = tools::of_role(role).ok_or_else(|| {
-            Wrong(format!("there is no role `{role}`, and no `tools` say what it may use"))
+            Wrong(format!(
+                "unknown role `{role}`: use supervisor, reviewer or developer, or list its `tools`"
+            ))
         })?;
         let lends = if role == "supervisor" { Tools::All } else { by_role.clone() };
         Ok((by_role, lends))
@@ -305,7 +307,7 @@ impl Fields {
     fn driver(&mut self) -> Result<Option<Driver>, Wrong> {
         let Some(word) = self.text("driver")? else { return Ok(None) };
         let read = serde_json::from_value(Value::from(word.clone()));
-        read.map(Some).map_err(|_error| Wrong(format!("there is no driver `{word}`")))
+        read.map(Some).map_err(|_error| Wrong(format!("unknown driver `{word}`")))
     }
 
     fn files(&mut self) -> Result<Option<Files>, Wrong> {
@@ -313,7 +315,7 @@ impl Fields {
             None => Ok(None),
             Some("own") => Ok(Some(Files::Own)),
             Some("shared") => Ok(Some(Files::Shared)),
-            Some(word) => Err(Wrong(format!("`files` is `own` or `shared`, and not `{word}`"))),
+            Some(word) => Err(Wrong(format!("`files` must be `own` or `shared`, not `{word}`"))),
         }
     }
 
@@ -322,7 +324,7 @@ impl Fields {
         let all: Map<String, Value> = match value {
             Value::Null => Map::new(),
             Value::Object(all) => all,
-            _ => return Err(Wrong("`mcpServers` is no list of servers by name".into())),
+            _ => return Err(Wrong("`mcpServers` must map names to servers".into())),
         };
         let mut servers = BTreeMap::new();
         for (name, value) in all {
@@ -331,20 +333,19 @@ impl Fields {
                 continue;
             }
             if !is_name(&name) {
-                return Err(Wrong(format!("`{name}` is no name of a server")));
+                return Err(Wrong(format!("invalid server name `{name}`")));
             }
             let Value::Object(fields) = value else {
-                return Err(Wrong(format!("the server `{name}` needs a `command` or a `url`")));
+                return Err(Wrong(format!("server `{name}` needs a `command` or a `url`")));
             };
             let mut fields = Self { fields, notes: Vec::new() };
             let read = fields.server();
             servers.insert(
                 name.clone(),
-                read.map_err(|wrong| Wrong(format!("the server `{name}`: {wrong}")))?,
+                read.map_err(|wrong| Wrong(format!("server `{name}`: {wrong}")))?,
             );
             let left = fields.fields.keys();
-            self.notes
-                .extend(left.map(|key| format!("`{key}` of the server `{name}` is not used")));
+            self.notes.extend(left.map(|key| format!("`{key}` of server `{name}` is ignored")));
         }
         Ok(servers)
     }
@@ -356,7 +357,7 @@ impl Fields {
             return Ok(Server::Remote { url, transport, headers: self.texts("headers")? });
         }
         let command = self.text("command")?;
-        let command = command.ok_or_else(|| Wrong("it needs a `command` or a `url`".into()))?;
+        let command = command.ok_or_else(|| Wrong("needs a `command` or a `url`".into()))?;
         let args = self.list("args")?.unwrap_or_default();
         Ok(Server::Program { command, args, env: self.texts("env")? })
     }
@@ -365,14 +366,14 @@ impl Fields {
         match self.fields.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => {
-                plain(value).map(Some).ok_or_else(|| Wrong(format!("`{name}` is no text")))
+                plain(value).map(Some).ok_or_else(|| Wrong(format!("`{name}` must be a string")))
             }
         }
     }
 
     /// Texts by name.
     fn texts(&mut self, name: &str) -> Result<BTreeMap<String, String>, Wrong> {
-        let wrong = || Wrong(format!("`{name}` is no list of texts by name"));
+        let wrong = || Wrong(format!("`{name}` must map names to strings"));
         let all = match self.fields.remove(name) {
             None | Some(Value::Null) => return Ok(BTreeMap::new()),
             Some(Value::Object(all)) => all,
@@ -386,7 +387,7 @@ impl Fields {
         match self.fields.remove(name) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(flag),
-            Some(_) => Err(Wrong(format!("`{name}` is neither true nor false"))),
+            Some(_) => Err(Wrong(format!("`{name}` must be true or false"))),
         }
     }
 
@@ -400,7 +401,7 @@ impl Fields {
     }
 
     fn list(&mut self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
-        let wrong = || Wrong(format!("`{name}` is no list of words"));
+        let wrong = || Wrong(format!("`{name}` must be a list of words"));
         let all = match self.fields.remove(name) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Array(all)) => all,
@@ -415,9 +416,9 @@ impl Fields {
         let mut notes = self.notes;
         for name in self.fields.keys() {
             notes.push(if UNUSED.contains(&name.as_str()) {
-                format!("`{name}` means nothing to Gemini CLI")
+                format!("`{name}` does not apply to Gemini CLI and is ignored")
             } else {
-                format!("`{name}` is not known")
+                format!("unknown field `{name}` is ignored")
             });
         }
         notes
@@ -504,8 +505,7 @@ mod tests {
         assert_eq!(args, &["--port", "8080", "true"]);
         assert_eq!((env["PORT"].as_str(), env["OFF"].as_str()), ("8080", "false"));
         let notes = profile.notes.join("\n");
-        for word in ["`timeout` of the server `one`", "`excludeTools`", "`cwd` of the server `two`"]
-        {
+        for word in ["`timeout` of server `one`", "`excludeTools`", "`cwd` of server `two`"] {
             assert!(notes.contains(word), "{word}: {notes}");
         }
         assert_eq!(profile.notes.len(), 3, "{notes}");
@@ -520,15 +520,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, word) in [
-            ("---\nname: ../x\n---\n", "no name"),
-            ("---\nname: a\n", "no end"),
+            ("---\nname: ../x\n---\n", "invalid name"),
+            ("---\nname: a\n", "no closing"),
             ("---\nname: [\n---\n", "YAML"),
-            ("---\nmode: wild\n---\n", "no mode"),
-            ("---\ntools: 5\n---\n", "no list"),
-            ("---\nrole: king\n---\n", "no role `king`"),
+            ("---\nmode: wild\n---\n", "unknown mode"),
+            ("---\ntools: 5\n---\n", "must be a list"),
+            ("---\nrole: king\n---\n", "unknown role `king`"),
             ("---\nfiles: mine\n---\n", "`own` or `shared`"),
             ("---\nmcpServers: {a: {}}\n---\n", "`command` or a `url`"),
-            ("---\nmcpServers: {a: {command: c, args: [[1]]}}\n---\n", "`args` is no list"),
+            ("---\nmcpServers: {a: {command: c, args: [[1]]}}\n---\n", "`args` must be a list"),
             ("---\nmcpServers: {a: {command: c, env: [1]}}\n---\n", "`env`"),
             ("---\ntools: ['run_shell_command(git)']\n---\n", "`run_shell_command(git)`"),
             ("---\nallowedTools: [fs_read execute_bash]\n---\n", "`fs_read execute_bash`"),

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 /// What comes later than this was missed: nobody was there when it was due.
 const LATE: SignedDuration = SignedDuration::from_mins(1);
 
-/// What becomes of a run that was missed, because no daemon ran.
+/// What to do about runs that were due while no daemon was running.
 #[derive(
     Debug,
     Clone,
@@ -27,10 +27,10 @@ const LATE: SignedDuration = SignedDuration::from_mins(1);
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
-    /// Nothing: the next one comes when it is due.
+    /// Skip them and wait for the next run
     #[default]
     Skip,
-    /// It is made up for once, however many were missed.
+    /// Run once, no matter how many runs were missed
     Once,
 }
 

@@ -65,11 +65,10 @@ impl Store {
     pub fn find(&self, name: &str) -> anyhow::Result<Profile> {
         let found = self.look(name).ok_or_else(|| unknown(name))?;
         found.profile.map_err(|wrong| {
-            let trouble = Trouble::refused(
-                "wrong_profile",
-                format!("the profile `{name}` cannot be used: {wrong}"),
-            );
-            trouble.hint("`pollux profiles validate` says where").into()
+            let trouble =
+                Trouble::refused("wrong_profile", format!("profile `{name}` is invalid: {wrong}"));
+            let hint = format!("check the file with `pollux profiles validate {name}`");
+            trouble.hint(hint).into()
         })
     }
 
@@ -143,7 +142,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     let about = fs::metadata(path)?;
     let long = about.len() > u64::try_from(LONGEST).unwrap_or(u64::MAX);
     if !about.is_file() || long {
-        return Err(io::Error::other("it is no profile: too long, or no file"));
+        return Err(io::Error::other("not a regular file, or larger than 256 KB"));
     }
     fs::read_to_string(path)
 }
@@ -154,7 +153,7 @@ fn called(profile: Profile, name: &str) -> Profile {
     if profile.name == name {
         return profile;
     }
-    let note = format!("it calls itself `{}`; it is asked for as `{name}`", profile.name);
+    let note = format!("`name` is `{}`, but the file name counts: use `{name}`", profile.name);
     let notes = profile.notes.into_iter().chain([note]).collect();
     Profile { name: name.to_owned(), notes, ..profile }
 }
@@ -164,8 +163,8 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 fn unknown(name: &str) -> Trouble {
-    Trouble::refused("unknown_profile", format!("there is no profile `{name}`"))
-        .hint("`pollux profiles list` lists them")
+    Trouble::refused("unknown_profile", format!("unknown profile `{name}`"))
+        .hint("list profiles with `pollux profiles list`")
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ mod types;
 
 use super::run::{Place, program, stderr, stdout};
 use pollux_e2e::home::age;
-use pollux_e2e::package::CLAUDE_SDK;
-use pollux_e2e::repository;
+use pollux_e2e::pinned::CLAUDE_SDK;
+use pollux_e2e::{repository, requires};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -82,7 +82,8 @@ pub(super) fn drive(place: &Place, script: &str, plan: &Value) -> Heard {
 
 #[test]
 fn a_program_of_thirty_lines_edits_a_file_after_its_callback_has_allowed_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let program = fs::read_to_string(here().join("thirty.mjs")).unwrap();
     assert!(program.lines().count() <= 30);
     // Where a program has its packages.
@@ -141,7 +142,8 @@ fn usage_is_right(place: &Place, result: &Value) {
 
 #[test]
 fn a_call_that_is_denied_is_not_made_and_the_model_is_told_why() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let deny = json!({ "behavior": "deny", "message": "Not in this house." });
     let script = "[[rule]]\nprompt = \"touch\"\nreply = [{ call = \"run_shell_command\", args = { command = \"touch approved.txt\" } }]\n\
         [[rule]]\nprompt = \"Not in this house\"\nreply = \"I see.\"\n[[rule]]\ntool = \"run_shell_command\"\nreply = \"Done, or not.\"\n";
@@ -166,7 +168,8 @@ fn a_call_that_is_denied_is_not_made_and_the_model_is_told_why() {
 
 #[test]
 fn a_changed_input_is_refused_and_that_is_said() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let change = json!({ "behavior": "allow", "updatedInput": { "command": "touch other.txt" } });
     let script = "[[rule]]\nprompt = \"was not made\"\nreply = \"I see.\"\n\
         [[rule]]\nprompt = \"touch\"\nreply = [{ call = \"run_shell_command\", args = { command = \"touch approved.txt\" } }]\n\
@@ -179,7 +182,7 @@ fn a_changed_input_is_refused_and_that_is_said() {
     let said = heard.of_type("system").into_iter().filter_map(|it| it["content"].as_str());
     let said: Vec<&str> = said.collect();
     assert!(
-        said.iter().any(|text| text.contains("cannot be given another input")),
+        said.iter().any(|text| text.contains("cannot change the input of a call")),
         "{:#?}",
         heard.0
     );
@@ -188,7 +191,8 @@ fn a_changed_input_is_refused_and_that_is_said() {
 
 #[test]
 fn three_turns_of_one_session_with_another_mode_and_model_between_them() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let plan = json!({
         "prompts": ["hello one", "hello two", "hello three"],
         "decide": { "*": { "behavior": "allow" } },
@@ -222,7 +226,8 @@ fn three_turns_of_one_session_with_another_mode_and_model_between_them() {
 
 #[test]
 fn an_interrupt_ends_the_turn_and_the_session_goes_on() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let script = "[[rule]]\nprompt = \"count\"\nreply = [{ text = \"One, two, \" }, { stall = true }]\n\
         [[rule]]\nprompt = \"hello\"\nreply = \"Hello again.\"\n";
     let plan = json!({
@@ -242,7 +247,8 @@ fn an_interrupt_ends_the_turn_and_the_session_goes_on() {
 
 #[test]
 fn a_session_is_gone_on_with_and_forked() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let run = |options: Value| {
         age(&place.home()).unwrap();
         drive(&place, "greeting", &json!({ "prompt": "hello", "options": options }))
@@ -263,12 +269,13 @@ fn a_session_is_gone_on_with_and_forked() {
     assert_eq!(id(&latest), id(&forked));
     let unknown = run(json!({ "resume": "99999999-2222-4333-8444-555555555555" }));
     let error = unknown.at("error")[0]["message"].as_str().unwrap();
-    assert!(error.contains("there is no session"), "{error}");
+    assert!(error.contains("no session matches"), "{error}");
 }
 
 #[test]
 fn a_tool_of_the_callers_own_process_is_called() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let script = "[[rule]]\nprompt = \"add\"\nreply = [{ call = \"mcp_calc_add\", args = { a = 2, b = 3 } }]\n\
         [[rule]]\ntool = \"mcp_calc_add\"\nresult = \"The sum is 5\"\nreply = \"It is five.\"\n";
     let plan = json!({
@@ -285,7 +292,8 @@ fn a_tool_of_the_callers_own_process_is_called() {
 
 #[test]
 fn a_hook_comes_before_every_call_and_can_prevent_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let deny = json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "It is secret.",
     } });
@@ -324,7 +332,8 @@ fn a_hook_comes_before_every_call_and_can_prevent_it() {
 
 #[test]
 fn what_goes_wrong_is_a_result_or_an_error_with_words() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let heard = drive(&place, "error-400", &json!({ "prompts": ["be refused"] }));
     let result = heard.results()[0];
     assert_eq!(
@@ -351,7 +360,8 @@ fn what_goes_wrong_is_a_result_or_an_error_with_words() {
 
 #[test]
 fn ten_at_once_do_not_disturb_each_other() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     // The first start in a new home is alone: it writes the CLI's settings.
     drive(&place, "greeting", &json!({ "prompt": "hello" }));
     let one = |n: usize| {

@@ -3,8 +3,8 @@
 mod many;
 
 use super::run::{Place, program, stderr, stdout};
-use pollux_e2e::package::{ACP_SDK, ACP_SDK_PYTHON, ACPX};
-use pollux_e2e::repository;
+use pollux_e2e::pinned::{ACP_SDK, ACP_SDK_PYTHON, ACPX};
+use pollux_e2e::{repository, requires};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -59,7 +59,8 @@ fn text(words: &str) -> Value {
 
 #[test]
 fn a_prompt_is_worked_on_and_the_editor_is_asked() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let cwd = place.work();
     let steps = json!([
         ["new", { "cwd": cwd, "mcpServers": [] }, "s"],
@@ -95,7 +96,8 @@ fn a_prompt_is_worked_on_and_the_editor_is_asked() {
 
 #[test]
 fn a_call_that_is_turned_down_has_an_end_too() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let steps = json!([
         ["new", { "cwd": place.work(), "mcpServers": [] }, "s"],
         ["prompt", { "sessionId": "$s", "prompt": text("touch a file") }],
@@ -115,7 +117,8 @@ fn a_call_that_is_turned_down_has_an_end_too() {
 
 #[test]
 fn plans_modes_and_models_are_told_as_the_protocol_has_them() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let steps = json!([
         ["new", { "cwd": place.work(), "mcpServers": [] }, "s"],
         ["set_mode", { "sessionId": "$s", "modeId": "yolo" }],
@@ -139,7 +142,7 @@ fn plans_modes_and_models_are_told_as_the_protocol_has_them() {
     let errors = heard.at("error");
     assert_eq!(errors.len(), 2, "{errors:#?}");
     assert!(errors[0]["message"].as_str().unwrap().contains("not offer the mode `no_such_mode`"));
-    assert!(errors[0]["data"]["hint"].as_str().unwrap().contains("it offers default"));
+    assert!(errors[0]["data"]["hint"].as_str().unwrap().contains("available modes: default"));
     let option = &heard.answer("set_option")["configOptions"][0];
     assert_eq!(option["currentValue"], "gemini-2.5-flash");
     let plan = heard.updates("plan");
@@ -152,7 +155,8 @@ fn plans_modes_and_models_are_told_as_the_protocol_has_them() {
 
 #[test]
 fn a_session_that_is_open_is_not_opened_twice() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let again = json!({ "cwd": place.work(), "sessionId": "$s", "mcpServers": [] });
     let steps = json!([
         ["new", { "cwd": place.work(), "mcpServers": [] }, "s"],
@@ -171,9 +175,9 @@ fn a_session_that_is_open_is_not_opened_twice() {
 
 #[test]
 fn the_sdk_for_python_drives_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm, python);
+    let place = Place::newest();
     let sdk = ACP_SDK_PYTHON.python().unwrap();
-    let Some(sdk) = sdk else { return };
     let mut command = place.rehearse("edit", "python3");
     command.arg(repository().join("crates/pollux/tests/it/editor/client.py"));
     command.arg(program()).arg(place.work().canonicalize().unwrap());
@@ -193,7 +197,8 @@ fn the_sdk_for_python_drives_it() {
 
 #[test]
 fn acpx_drives_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let acpx = ACPX.npm().unwrap().join("node_modules/.bin/acpx");
     let agent = format!("{} acp", program());
     let mut command = place.rehearse("edit", &acpx.display().to_string());
@@ -214,7 +219,8 @@ fn acpx_drives_it() {
 
 #[test]
 fn another_agent_can_stand_behind_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     // Gemini CLI itself, as if nothing were known of it.
     let agent = format!("{} --acp", place.program().display());
     let steps = json!([

@@ -1,7 +1,8 @@
 //! An agent that is not as others are: it takes no mode, dies, keeps no file, and asks for what looks like something else.
 
 use super::user::{Done, User};
-use pollux_e2e::package::ACP_SDK;
+use pollux_e2e::pinned::ACP_SDK;
+use pollux_e2e::requires;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -76,6 +77,7 @@ impl Drop for Odd {
 
 #[test]
 fn a_mode_that_the_agent_does_not_take_is_refused_in_its_words() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let done = odd.run(&format!("mode {id} auto-edit"));
@@ -87,6 +89,7 @@ fn a_mode_that_the_agent_does_not_take_is_refused_in_its_words() {
 
 #[test]
 fn an_editor_that_has_joined_hears_that_a_mode_or_a_model_was_not_taken() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let model = |name: &str| json!({ "sessionId": id, "configId": "model", "value": name });
@@ -107,6 +110,7 @@ fn an_editor_that_has_joined_hears_that_a_mode_or_a_model_was_not_taken() {
 
 #[test]
 fn what_was_said_is_told_also_where_it_is_written_down_nowhere() {
+    requires!(npm);
     let odd = Odd::new();
     let done = odd.run("new --driver acp --wait hello");
     assert!(done.out.contains("you said hello"), "{done:?}");
@@ -119,6 +123,7 @@ fn what_was_said_is_told_also_where_it_is_written_down_nowhere() {
 
 #[test]
 fn who_waits_for_an_agent_that_dies_is_told_of_it() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let done = odd.run(&format!("send {id} --wait die"));
@@ -130,6 +135,7 @@ fn who_waits_for_an_agent_that_dies_is_told_of_it() {
 
 #[test]
 fn a_pipe_and_json_get_what_was_said_as_it_was_said() {
+    requires!(npm);
     let odd = Odd::new();
     let done = odd.run("run --via acp \u{1b}[31mred");
     assert_eq!(done.out, "you said \u{1b}[31mred\n", "{done:?}");
@@ -142,6 +148,7 @@ fn a_pipe_and_json_get_what_was_said_as_it_was_said() {
 
 #[test]
 fn a_mode_of_which_nothing_is_heard_because_the_daemon_dies_was_not_set() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let mut sets = odd.0.command(&format!("mode {id} yolo"));
@@ -154,7 +161,7 @@ fn a_mode_of_which_nothing_is_heard_because_the_daemon_dies_was_not_set() {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let done = sets.wait_with_output().unwrap();
     let err = String::from_utf8(done.stderr).unwrap();
-    assert!(done.status.code() == Some(2) && err.contains("the daemon is gone"), "{err}");
+    assert!(done.status.code() == Some(2) && err.contains("the daemon has stopped"), "{err}");
 }
 
 #[test]
@@ -187,6 +194,7 @@ fn a_machine_without_certificates_has_a_daemon_too() {
 
 #[test]
 fn a_command_cannot_add_to_what_can_be_answered() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let done = odd.run(&format!("send {id} --wait ask"));
@@ -201,6 +209,7 @@ fn a_command_cannot_add_to_what_can_be_answered() {
 
 #[test]
 fn a_warning_does_not_break_an_answer_on_a_pipe() {
+    requires!(npm);
     let done = Odd::new().run("run --via headless hello");
     assert_eq!(done.out, "Hello\n", "{done:?}");
     assert!(done.err.contains("beware"), "{done:?}");
@@ -208,6 +217,7 @@ fn a_warning_does_not_break_an_answer_on_a_pipe() {
 
 #[test]
 fn an_interrupt_of_nothing_says_what_to_do() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let done = odd.run(&format!("interrupt {id}"));
@@ -217,6 +227,7 @@ fn an_interrupt_of_nothing_says_what_to_do() {
 
 #[test]
 fn who_follows_is_told_that_the_daemon_is_gone_and_got_events_to_the_byte() {
+    requires!(npm);
     let odd = Odd::new();
     let id = odd.session();
     let last = odd.run(&format!("logs {id} --after 1 -n 1"));
@@ -232,5 +243,5 @@ fn who_follows_is_told_that_the_daemon_is_gone_and_got_events_to_the_byte() {
     assert!(out.starts_with(&log.out), "{out}\n\n{}", log.out);
     let ended = out.len() > log.out.len();
     assert_eq!(heard.status.code(), Some(if ended { 0 } else { 2 }), "{err}");
-    assert!(ended || err.contains("the daemon is gone"), "{err}");
+    assert!(ended || err.contains("the daemon has stopped"), "{err}");
 }

@@ -3,7 +3,7 @@
 use super::run::program;
 use pollux_agent::process::{Child, Program};
 use pollux_agent::terminal::{Emulator, Pane, Server, Size, Socket, Window};
-use pollux_e2e::{kill_server, repository, wait_for};
+use pollux_e2e::{kill_server, repository, requires, wait_for};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -154,7 +154,7 @@ async fn the_modes_of_another_agent_are_set_by_their_own_names() {
     }
     let wrong = editor.ask(6, "session/set_mode", to("wild")).await;
     assert_eq!(wrong["message"], "the agent does not offer the mode `wild`");
-    assert_eq!(wrong["data"]["hint"], "it offers ask, code, acceptEdits");
+    assert_eq!(wrong["data"]["hint"], "available modes: ask, code, acceptEdits");
     let told = editor.told.iter().filter(|it| it["sessionUpdate"] == "current_mode_update");
     let told: Vec<&Value> = told.map(|it| &it["currentModeId"]).collect();
     assert_eq!(told, ["code", "ask", "auto_edit"], "each once");
@@ -196,7 +196,7 @@ async fn a_run_that_is_left_in_its_middle_says_its_session() {
     let is = |holds: bool| if holds { Ok(()) } else { Err("not yet") };
     wait_for("the turn", LIMIT, async || is(place.path().join("begun").exists())).await;
     child.interrupt();
-    wait_for("it stops", LIMIT, async || is(child.stderr().contains("once more"))).await;
+    wait_for("it stops", LIMIT, async || is(child.stderr().contains("Ctrl-C again"))).await;
     child.interrupt();
     let object: Value = serde_json::from_str(&printed(&mut child).await).unwrap();
     assert_eq!((&object["session_id"], &object["stop_reason"]), (&json!("s"), &json!("cancelled")));
@@ -212,7 +212,7 @@ async fn what_was_refused_to_the_agent_stands_in_the_object() {
     let denied = &object["denials"];
     assert_eq!(denied.as_array().map(Vec::len), Some(1), "{object:#}");
     assert_eq!(denied[0]["tool_id"], "c");
-    assert_eq!(denied[0]["reason"], "the policy of this run does not allow it");
+    assert_eq!(denied[0]["reason"], "denied by the permission policy of this run");
     child.close().await;
 }
 
@@ -286,8 +286,9 @@ impl Drop for Desk {
 
 #[tokio::test]
 async fn a_person_is_asked_and_answers_with_a_key() {
+    requires!(tmux);
     let desk = Desk::run("'ask me'").await;
-    let rows = desk.shows("[y] Allow  [n] Reject  [w] no, and say why").await;
+    let rows = desk.shows("[y] Allow  [n] Reject  [w] Reject with a reason").await;
     assert!(rows.contains("  $ ls"), "{rows}");
     // Keys that are no answer are none, and of several that come at once the first is looked at.
     desk.press(&["x", "Up", "Enter"]).await;
@@ -302,10 +303,11 @@ async fn a_person_is_asked_and_answers_with_a_key() {
 
 #[tokio::test]
 async fn a_person_says_no_and_why() {
+    requires!(tmux);
     let desk = Desk::run("'ask me'").await;
-    desk.shows("[w] no").await;
+    desk.shows("[w] Reject").await;
     desk.press(&["w"]).await;
-    desk.shows("why?").await;
+    desk.shows("reason:").await;
     desk.pane.type_text("not on a Monday").await.unwrap();
     desk.press(&["Enter"]).await;
     desk.shows("Very well.").await;
@@ -316,6 +318,7 @@ async fn a_person_says_no_and_why() {
 
 #[tokio::test]
 async fn ctrl_c_at_a_question_stops_the_turn() {
+    requires!(tmux);
     let desk = Desk::run("'ask me'").await;
     desk.shows("[y] Allow").await;
     desk.press(&["C-c"]).await;
@@ -324,6 +327,7 @@ async fn ctrl_c_at_a_question_stops_the_turn() {
 
 #[tokio::test]
 async fn a_turn_whose_time_is_over_does_not_wait_for_somebody_to_press_a_key() {
+    requires!(tmux);
     let desk = Desk::run("'ask me' --timeout 1s").await;
     desk.shows("[y] Allow").await;
     desk.ends(2).await;
@@ -331,6 +335,7 @@ async fn a_turn_whose_time_is_over_does_not_wait_for_somebody_to_press_a_key() {
 
 #[tokio::test]
 async fn ctrl_c_where_the_next_prompt_is_written_ends_the_session() {
+    requires!(tmux);
     let desk = Desk::run("hello --interactive").await;
     desk.heard(1).await;
     desk.pane.type_text("once more").await.unwrap();

@@ -4,8 +4,8 @@ mod flags;
 mod rough;
 
 use assert_cmd::Command;
-use pollux_e2e::package::CLAUDE_SDK;
-use pollux_e2e::{Cli, repository};
+use pollux_e2e::pinned::CLAUDE_SDK;
+use pollux_e2e::{Cli, repository, requires};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ impl Place {
         place
     }
 
-    pub(super) fn newest() -> Option<Self> {
-        Cli::all().unwrap().pop().map(|cli| Self::new(&cli))
+    pub(super) fn newest() -> Self {
+        Self::new(&Cli::last().unwrap())
     }
 
     /// The CLI.
@@ -114,6 +114,7 @@ pub(super) fn lines(output: &Output) -> Vec<Value> {
 
 #[test]
 fn the_answer_is_on_stdout_and_the_tools_are_on_stderr() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let ran = Place::new(&cli).run("shell", &["run the commands", "--mode", "yolo"]);
         assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
@@ -130,7 +131,8 @@ fn the_answer_is_on_stdout_and_the_tools_are_on_stderr() {
 
 #[test]
 fn one_object_at_the_end_has_it_all() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let ran = place.run("edit", &["edit the greeting", "--mode", "acceptEdits", "-o", "json"]);
     let object: Value = serde_json::from_str(&stdout(&ran)).unwrap();
     assert_eq!(object["text"], "Editing.\n\nDone. The greeting is braver now.");
@@ -145,7 +147,8 @@ fn one_object_at_the_end_has_it_all() {
 
 #[test]
 fn a_failure_is_typed_in_every_format() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     for format in ["text", "json", "events", "claude"] {
         let ran = place.run("error-401", &["use a bad key", "-o", format]);
         assert_eq!(ran.status.code(), Some(2), "{format}");
@@ -192,7 +195,8 @@ fn what_cannot_be_started_says_why_and_what_to_do() {
 
 #[test]
 fn the_prompt_comes_from_the_argument_from_stdin_or_from_both() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let asked = |args: &[&str], stdin: &str| {
         let mut command = place.rehearse("greeting", &program());
         command
@@ -215,7 +219,8 @@ fn the_prompt_comes_from_the_argument_from_stdin_or_from_both() {
 
 #[test]
 fn ctrl_c_stops_kindly_with_130() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let gemini = place.cli.program().display().to_string();
     let script = format!(
         "{} run slow -o events --agent-path {gemini} > events & run=$!; \
@@ -245,7 +250,8 @@ fn disturbed(place: &Place, start: &str, then: &str) -> Output {
 
 #[test]
 fn a_terminal_that_is_closed_stops_the_agent_and_leaves_nothing_behind() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let ran = disturbed(&place, "", "kill -HUP $run");
     assert_eq!(stdout(&ran), "code 130\nleft 0\n", "{}", stderr(&ran));
     let events = fs::read_to_string(place.work().join("events")).unwrap();
@@ -255,7 +261,8 @@ fn a_terminal_that_is_closed_stops_the_agent_and_leaves_nothing_behind() {
 
 #[test]
 fn a_run_that_is_ended_in_a_turn_takes_no_further_prompt() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     fs::write(place.work().join("prompts"), "slow\nslow again\n").unwrap();
     let line = format!(
         "{} run --interactive -o events --agent-path {} < prompts > events & run=$!; \
@@ -271,7 +278,8 @@ fn a_run_that_is_ended_in_a_turn_takes_no_further_prompt() {
 
 #[test]
 fn a_run_that_shall_outlive_its_terminal_does() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let more = "was=$(grep -c text_grew events); kill -HUP $run; \
                 until [ $(grep -c text_grew events) -gt $((was + 10)) ]; do sleep 0.05; done; kill -INT $run";
     let ran = disturbed(&place, "trap '' HUP;", more);
@@ -280,6 +288,7 @@ fn a_run_that_shall_outlive_its_terminal_does() {
 
 #[test]
 fn a_session_is_gone_on_with_and_not_lost() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let place = Place::new(&cli);
         let id = |output: &Output| {
@@ -311,7 +320,8 @@ fn a_session_is_gone_on_with_and_not_lost() {
 
 #[test]
 fn a_session_is_not_left_at_risk_where_nobody_reads_the_run_that_goes_on_with_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     place.run("greeting", &["hello"]);
     pollux_e2e::home::age(&place.home()).unwrap();
     let (own, gemini) = (program(), place.cli.program().display().to_string());
@@ -343,7 +353,8 @@ fn a_session_is_not_left_at_risk_where_nobody_reads_the_run_that_goes_on_with_it
 
 #[test]
 fn claudes_own_sdk_reads_a_run_as_one_of_claudes() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let sdk = CLAUDE_SDK.npm().unwrap();
     let sdk = sdk.join("node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs");
     let script = repository().join("crates/pollux/tests/it/run/claude.mjs");

@@ -139,18 +139,18 @@ fn an_unknown_or_ambiguous_id_is_refused_with_candidates() {
     let unknown = user.run("sessions show nope");
     assert_eq!((unknown.code, unknown.out.as_str()), (1, ""));
     insta::assert_snapshot!(unknown.err, @r"
-    error: there is no session `nope`
+    error: no session matches `nope`
 
-    hint: the newest ones are:
+    hint: the newest sessions are:
       abc-1  first
       abc-2  second
     ");
     let ambiguous = user.run("sessions show abc");
     assert_eq!(ambiguous.code, 1);
     insta::assert_snapshot!(ambiguous.err, @r"
-    error: `abc` is the beginning of 2 sessions
+    error: `abc` matches 2 sessions
 
-    hint: give more of it:
+    hint: use a longer prefix:
       abc-1  first
       abc-2  second
     ");
@@ -159,7 +159,7 @@ fn an_unknown_or_ambiguous_id_is_refused_with_candidates() {
     insta::assert_snapshot!(file.err, @r"
     error: no/such.jsonl does not exist
 
-    hint: name a session file, or a session by its id: `pollux sessions list`
+    hint: pass a session file or a session ID; `pollux sessions list` lists the IDs
     ");
 }
 
@@ -183,7 +183,7 @@ fn a_search_says_where_and_fails_where_there_is_nothing() {
     assert!(hits.as_array().unwrap().iter().any(|hit| hit["block"] == "tool_use"), "{hits}");
     let nothing = user.run("sessions search zzzqqq-not-there");
     assert_eq!((nothing.code, nothing.out.as_str()), (0, ""), "it has looked");
-    assert!(nothing.err.starts_with("nothing found in "), "{}", nothing.err);
+    assert!(nothing.err.starts_with("no matches in "), "{}", nothing.err);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_rescue_needs_a_yes_and_then_nothing_is_at_risk() {
     let unasked = user.run("sessions rescue --all");
     assert_eq!(unasked.code, 1);
     assert!(
-        unasked.err.contains("error: there is nobody to ask") && stub.exists(),
+        unasked.err.contains("error: cannot ask for confirmation: no terminal") && stub.exists(),
         "{}",
         unasked.err
     );
@@ -296,7 +296,7 @@ fn a_rescue_needs_a_yes_and_then_nothing_is_at_risk() {
     assert_eq!(done[0]["session_id"], "abcdabcd-1");
     assert!(!stub.exists() && fs::metadata(done[0]["copy"].as_str().unwrap()).is_ok());
     assert_eq!(user.json("sessions list --json")[0].get("at_risk"), None);
-    assert_eq!(user.run("sessions rescue --all --yes").err, "no session is at risk\n");
+    assert_eq!(user.run("sessions rescue --all --yes").err, "no sessions at risk\n");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_session_file_is_translated_to_events() {
     error: could not read nothing.jsonl
       caused by: No such file or directory (os error 2)
 
-    hint: name a file that was recorded: `pollux translate --help`
+    hint: pass a recorded file; see `pollux translate --help`
     ");
 }
 
@@ -354,16 +354,16 @@ fn a_home_without_sessions_is_said_to_be_one() {
     let user = User::new();
     assert_eq!(user.json("sessions list --json"), json!([]));
     let hint =
-        "hint: Gemini CLI keeps them below `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`\n";
+        "hint: Gemini CLI stores sessions in `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`\n";
     for line in ["sessions list", "sessions stats"] {
         let done = user.run(line);
         assert_eq!((done.code, done.out.as_str()), (0, ""), "{line}");
-        assert_eq!(done.err, format!("there are no sessions in HOME/.gemini\n{hint}"), "{line}");
+        assert_eq!(done.err, format!("no sessions found in HOME/.gemini\n{hint}"), "{line}");
     }
     for line in ["sessions show latest", "sessions export --all --to x --format json"] {
         let done = user.run(line);
         assert_eq!((done.code, done.out.as_str()), (1, ""), "{line}");
-        let said = format!("error: there are no sessions in HOME/.gemini\n\n{hint}");
+        let said = format!("error: no sessions found in HOME/.gemini\n\n{hint}");
         assert_eq!(done.err, said, "{line}");
     }
 }
@@ -442,7 +442,7 @@ fn a_directory_without_rights_is_skipped_with_a_word() {
     mode(&locked, 0o700);
     let err = String::from_utf8(output.stderr).unwrap();
     let told =
-        format!("{}: the directory was skipped: Permission denied (os error 13)", locked.display());
+        format!("{}: skipped the directory: Permission denied (os error 13)", locked.display());
     assert!(err.contains(&told), "{err}");
     let list: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(texts(&list, "session_id"), ["a"], "the rest is read");

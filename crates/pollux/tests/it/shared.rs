@@ -4,8 +4,8 @@
 use super::daemon::house::{House, gemini_on, settings};
 use super::run::program;
 use pollux_e2e::home::age;
-use pollux_e2e::package::ACP_SDK;
-use pollux_e2e::{Cli, PINNED, Stage, repository, wait_for, wait_until};
+use pollux_e2e::pinned::ACP_SDK;
+use pollux_e2e::{Cli, PINNED, Stage, repository, requires, wait_for, wait_until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -153,6 +153,7 @@ fn made(scene: &Scene) -> PathBuf {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_from_a_phone_wins_while_the_callback_of_an_sdk_still_waits() {
+    requires!(npm);
     let scene = Scene::new("approval").await;
     let plan = json!({ "prompt": "touch a file", "decide": { "*": { "behavior": "wait" } } });
     let program = scene.claude(&plan);
@@ -173,6 +174,7 @@ async fn an_answer_from_a_phone_wins_while_the_callback_of_an_sdk_still_waits() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_no_from_a_phone_is_a_denial_for_the_sdk_too() {
+    requires!(npm);
     let scene = Scene::new("approval").await;
     let plan = json!({ "prompt": "touch a file", "decide": { "*": { "behavior": "wait" } } });
     let program = scene.claude(&plan);
@@ -187,6 +189,7 @@ async fn a_no_from_a_phone_is_a_denial_for_the_sdk_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_callback_of_an_sdk_answers_is_seen_on_the_phone() {
+    requires!(npm);
     let scene = Scene::new("approval").await;
     let plan = json!({ "prompt": "touch a file", "decide": { "*": { "behavior": "allow" } } });
     let heard = scene.claude(&plan).heard().await;
@@ -204,6 +207,7 @@ async fn what_the_callback_of_an_sdk_answers_is_seen_on_the_phone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_editor_is_answered_by_a_phone_and_hears_what_the_phone_asks() {
+    requires!(npm);
     let scene = Scene::new("approval").await;
     let cwd = scene.stage.workspace();
     let words = |text: &str| json!([{ "type": "text", "text": text }]);
@@ -239,6 +243,7 @@ async fn an_editor_is_answered_by_a_phone_and_hears_what_the_phone_asks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_in_a_terminal_goes_on_in_an_editor_and_again_when_its_daemon_is_back() {
+    requires!(npm, tmux);
     let mut scene = Scene::new("terminal").await;
     let cwd = scene.stage.workspace();
     let id = scene
@@ -290,6 +295,7 @@ async fn a_session_in_a_terminal_goes_on_in_an_editor_and_again_when_its_daemon_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_editor_that_leaves_a_joined_session_leaves_its_question_to_others() {
+    requires!(npm);
     let scene = Scene::new("approval").await;
     let cwd = scene.stage.workspace();
     let begin = json!({ "cwd": cwd, "driver": "acp", "prompt": "touch a file" });
@@ -310,6 +316,7 @@ async fn an_editor_that_leaves_a_joined_session_leaves_its_question_to_others() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_an_editor_reach_a_session_that_it_has_joined() {
+    requires!(npm);
     let scene = Scene::new("greeting").await;
     let cwd = scene.stage.workspace();
     let id = scene.house.begin(json!({ "cwd": cwd, "driver": "acp", "prompt": "hello" })).await;
@@ -354,6 +361,7 @@ async fn begun(scene: &Scene, prompt: &str) -> (Option<i32>, String, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_turn_that_fails_hears_why_and_gets_another_exit_code() {
+    requires!(npm);
     let scene = Scene::new("error-400").await;
     let (code, _, told) = begun(&scene, "be refused").await;
     assert!(code == Some(2) && told.contains("error: "), "{code:?} {told}");
@@ -362,6 +370,7 @@ async fn who_waits_for_a_turn_that_fails_hears_why_and_gets_another_exit_code() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_long_answer_gets_all_of_it() {
+    requires!(npm);
     let scene = Scene::new("very-long").await;
     let (code, said, told) = begun(&scene, "talk for long").await;
     assert_eq!((code, said.matches("liquor jugs").count()), (Some(0), 2000), "{told}");
@@ -399,7 +408,7 @@ fn joined_again(heard: &[Value]) {
     for error in errors {
         assert_eq!(error["data"]["code"], "daemon_gone", "{error:#}");
         let hint = error["data"]["hint"].as_str().unwrap();
-        assert!(hint.contains("`pollux serve`"), "{hint}");
+        assert!(hint.contains("`pollux serve --detach`"), "{hint}");
     }
     let prompts = said(heard, "user_message_chunk");
     assert_eq!(prompts.matches("talk to me, phone").count(), 1, "{prompts}");
@@ -408,6 +417,7 @@ fn joined_again(heard: &[Value]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_the_daemon_drives_is_not_given_a_second_agent() {
+    requires!(npm);
     let scene = Scene::new("greeting").await;
     let cwd = scene.stage.workspace();
     let begin = json!({ "cwd": cwd, "driver": "acp", "prompt": "hello" });
@@ -417,7 +427,7 @@ async fn a_session_that_the_daemon_drives_is_not_given_a_second_agent() {
     for options in [json!({ "resume": own }), json!({ "continue": true })] {
         let heard = scene.claude(&plan(options)).heard().await;
         let error = at(&heard, "error")[0]["message"].as_str().unwrap();
-        assert!(error.contains(&format!("the daemon drives the session `{own}` now")), "{error}");
+        assert!(error.contains(&format!("session `{own}` is already running")), "{error}");
         for way in [&format!("pollux send {id}"), &format!("pollux stop {id}"), "--fork-session"] {
             assert!(error.contains(way), "{way}: {error}");
         }
@@ -427,7 +437,7 @@ async fn a_session_that_the_daemon_drives_is_not_given_a_second_agent() {
         let ran = command.args(line.split(' ')).args(["--resume", &own]).output();
         let ran = tokio::time::timeout(LIMIT, ran).await.unwrap().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.code() == Some(1) && said.contains("the daemon drives"), "{said}");
+        assert!(ran.status.code() == Some(1) && said.contains("under the daemon"), "{said}");
     }
     let summary = scene.house.get(&format!("/api/v1/sessions/{id}")).await;
     assert_eq!((&summary["status"], &summary["messages"]), (&"idle".into(), &2.into()));

@@ -28,11 +28,11 @@ pub(super) fn script(text: &str, read: wire::Script) -> Result<Script, Wrongs> {
     }
     let default = read.default.and_then(|default| check.default(default));
     if rules.is_empty() && default.is_none() && check.wrong.is_empty() {
-        check.wrong(0..0, "the script has no rule: write at least one `[[rule]]` or a `[default]`");
+        check.wrong(0..0, "the script has no rules: add at least one `[[rule]]` or a `[default]`");
     }
     let trial = read.trial.map(|trial| {
         if trial.get_ref().prompt.is_empty() {
-            check.wrong(trial.span(), "`[trial]` has no `prompt`");
+            check.wrong(trial.span(), "`[trial]` needs a `prompt`");
         }
         trial.into_inner()
     });
@@ -76,7 +76,7 @@ impl Check<'_> {
         let range =
             |count: &Option<Spanned<Count>>| count.as_ref().map(|count| count.get_ref().0.clone());
         if let Some(time) = rule.time.as_ref().filter(|time| *time.get_ref().0.end() == 0) {
-            self.wrong(time.span(), "`time` counts from 1");
+            self.wrong(time.span(), "`time` must be at least 1");
         }
         // What the CLI asks on its own account has no steps.
         let step = if asks == Asks::Turn { step } else { 0..=u64::MAX };
@@ -97,7 +97,7 @@ impl Check<'_> {
             return *known;
         }
         let names: Vec<&str> = Asks::NAMES.iter().map(|(name, _)| *name).collect();
-        self.wrong(asks.span(), format!("`asks` is one of {}", names.join(", ")));
+        self.wrong(asks.span(), format!("`asks` must be one of {}", names.join(", ")));
         Asks::Turn
     }
 
@@ -109,7 +109,10 @@ impl Check<'_> {
     ) -> Option<Pattern> {
         match (part, regex) {
             (Some(_), Some(regex)) => {
-                self.wrong(regex.span(), format!("`{key}` and `{key}-regex` exclude each other"));
+                self.wrong(
+                    regex.span(),
+                    format!("`{key}` and `{key}-regex` cannot be used together"),
+                );
                 None
             }
             (Some(part), None) => Some(Pattern::Part(part.get_ref().clone())),
@@ -120,7 +123,7 @@ impl Check<'_> {
                     let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
                     self.wrong(
                         regex.span(),
-                        format!("`{key}-regex` is no regular expression: {why}"),
+                        format!("`{key}-regex` is not a valid regular expression: {why}"),
                     );
                     None
                 }
@@ -133,7 +136,7 @@ impl Check<'_> {
         let (span, rule) = (default.span(), default.into_inner());
         if let Some(condition) = rule.conditions().next() {
             let message =
-                "`[default]` answers everything that no rule matches, so it has no conditions";
+                "`[default]` cannot have conditions: it answers every request that no rule matches";
             self.wrong(condition, message);
         }
         self.answer(&span, rule)
@@ -143,8 +146,9 @@ impl Check<'_> {
     fn words(&mut self, span: &Range<usize>, text: &str) {
         for word in words_of(text) {
             if !HOUSE_WORDS.contains(&word) && !self.captured.contains(word) {
-                let message =
-                    format!("no rule captures `{word}`: name a group `(?<{word}>…)` in a pattern");
+                let message = format!(
+                    "unknown placeholder `{word}`: add a group named `(?<{word}>…)` to a pattern of this script"
+                );
                 self.wrong(span.clone(), message);
             }
         }

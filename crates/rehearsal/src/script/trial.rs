@@ -28,7 +28,7 @@ impl Trial {
             let inside =
                 Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
             if !inside {
-                let text = format!("`{name}` leads out of the workspace");
+                let text = format!("`{name}` is outside the workspace");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
             let path = workspace.join(name);

@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for Item {
         impl<'de> Visitor<'de> for Read {
             type Value = Item;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or a table such as { call = \"read_file\" }")
+                f.write_str("a string, or a table such as { call = \"read_file\" }")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Item, E> {
                 Ok(Item::from(text.to_owned()))
@@ -151,7 +151,11 @@ pub(super) struct Pause(pub(super) Duration);
 impl<'de> Deserialize<'de> for Pause {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let bad = || de::Error::custom(format!("`{text}` is no duration; write `30ms` or `1.5s`"));
+        let bad = || {
+            de::Error::custom(format!(
+                "`{text}` is not a duration; use for example `30ms` or `1.5s`"
+            ))
+        };
         let read: jiff::SignedDuration = text.parse().map_err(|_unread| bad())?;
         Ok(Self(read.try_into().map_err(|_negative| bad())?))
     }
@@ -167,7 +171,7 @@ impl<'de> Deserialize<'de> for Stall {
         impl Visitor<'_> for Read {
             type Value = Stall;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`true` (for ever) or a duration such as `2s`")
+                f.write_str("`true` (forever) or a duration such as `2s`")
             }
             fn visit_bool<E: de::Error>(self, on: bool) -> Result<Stall, E> {
                 if on {

@@ -256,5 +256,5 @@ fn on_one_line(chunk: &Value) -> String {
 }
 
 fn broken() -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, "the script breaks the connection here")
+    io::Error::new(io::ErrorKind::ConnectionAborted, "the script closes the connection here")
 }

@@ -39,7 +39,7 @@ fn a_key_that_a_piece_does_not_know_is_named() {
 fn a_pattern_that_is_no_regular_expression_says_why() {
     wrong(
         "[[rule]]\nprompt-regex = 'a(b'\nreply = 'x'\n",
-        &["line 2, column 16: `prompt-regex` is no regular expression: unclosed group"],
+        &["line 2, column 16: `prompt-regex` is not a valid regular expression: unclosed group"],
     );
 }
 
@@ -48,8 +48,8 @@ fn an_answer_with_nothing_in_it_must_be_meant() {
     wrong(
         "[[rule]]\nprompt = 'x'\n\n[[rule]]\nreply = []\n",
         &[
-            "line 1, column 1: the rule says nothing: give it `reply`, `error` or `empty = true`",
-            "line 5, column 9: `reply` has nothing in it; write `empty = true` if that is meant",
+            "line 1, column 1: the rule has no answer: add `reply`, `error` or `empty = true`",
+            "line 5, column 9: `reply` is empty; use `empty = true` for an empty answer",
         ],
     );
 }
@@ -58,7 +58,9 @@ fn an_answer_with_nothing_in_it_must_be_meant() {
 fn a_word_that_no_rule_captures_is_found_before_the_show() {
     wrong(
         "[[rule]]\nprompt-regex = '(?<file>.+)'\nreply = [\n  { text = 'in {{file}} of {{cwd}}: {{line}}' },\n]\n",
-        &["line 4, column 12: no rule captures `line`: name a group `(?<line>…)` in a pattern"],
+        &[
+            "line 4, column 12: unknown placeholder `line`: add a group named `(?<line>…)` to a pattern of this script",
+        ],
     );
 }
 
@@ -81,13 +83,13 @@ fn every_mistake_is_told_at_once_in_order() {
             "reply = 'x'\n",
         ),
         &[
-            "line 3, column 16: `prompt` and `prompt-regex` exclude each other",
-            "line 4, column 8: `asks` is one of turn, router, next-speaker, loop-check, web-search, web-fetch, json, compress, summary",
-            "line 5, column 31: `args` belongs to `call`",
-            "line 5, column 69: `repeat` belongs to `text` and `thought`",
-            "line 8, column 20: `status` of an error is between 400 and 599",
-            "line 11, column 8: `time` counts from 1",
-            "line 12, column 10: `finish` is a word of the API such as `STOP` or `MAX_TOKENS`, or `none`",
+            "line 3, column 16: `prompt` and `prompt-regex` cannot be used together",
+            "line 4, column 8: `asks` must be one of turn, router, next-speaker, loop-check, web-search, web-fetch, json, compress, summary",
+            "line 5, column 31: `args` can only be used with `call`",
+            "line 5, column 69: `repeat` can only be used with `text` and `thought`",
+            "line 8, column 20: the `status` of an error must be between 400 and 599",
+            "line 11, column 8: `time` must be at least 1",
+            "line 12, column 10: `finish` must be a finish reason of the API such as `STOP` or `MAX_TOKENS`, or `none`",
         ],
     );
 }
@@ -97,24 +99,28 @@ fn values_of_the_wrong_kind_say_what_is_wanted() {
     let cases = [
         ("[[rule]]\nstep = 'many'\nreply = 'x'\n", (2, 8), "a range such as"),
         ("[[rule]]\nreply = [{ pause = 'soon' }]\n", (2, 20), "`30ms` or `1.5s`"),
-        ("[[rule]]\nreply = [{ stall = false }]\n", (2, 20), "`true` (for ever) or a duration"),
+        ("[[rule]]\nreply = [{ stall = false }]\n", (2, 20), "`true` (forever) or a duration"),
         (
             "[[rule]]\nreply = [{ text = 'x', split = 'letters' }]\n",
             (2, 32),
             "a number of characters",
         ),
         ("[[rule]]\nreply = [{ cut = 'deep' }]\n", (2, 18), "`half` or `lost`"),
-        ("[[rule]]\nreply = [{ chunk = '{' }]\n", (2, 20), "`chunk` is not JSON"),
+        ("[[rule]]\nreply = [{ chunk = '{' }]\n", (2, 20), "`chunk` is not valid JSON"),
         (
             "[[rule]]\nreply = [{ call = 'x', pause = '1s' }]\n",
             (2, 10),
-            "a piece of a reply is one of",
+            "an item of `reply` must be exactly one of",
         ),
-        ("[[rule]]\nreply = [{ text = 'x', repeat = 0 }]\n", (2, 33), "`repeat` counts from 1"),
-        ("[[rule]]\nreply = [7]\n", (2, 10), "a text, or a table"),
-        ("[default]\nprompt = 'x'\nreply = 'y'\n", (2, 10), "has no conditions"),
-        ("[default]\nreply = 'y'\ntime = 2\n", (3, 8), "has no conditions"),
-        ("[[rule]]\nreply = 'y'\n\n[trial]\nargs = []\n", (4, 1), "has no `prompt`"),
+        (
+            "[[rule]]\nreply = [{ text = 'x', repeat = 0 }]\n",
+            (2, 33),
+            "`repeat` must be at least 1",
+        ),
+        ("[[rule]]\nreply = [7]\n", (2, 10), "a string, or a table"),
+        ("[default]\nprompt = 'x'\nreply = 'y'\n", (2, 10), "cannot have conditions"),
+        ("[default]\nreply = 'y'\ntime = 2\n", (3, 8), "cannot have conditions"),
+        ("[[rule]]\nreply = 'y'\n\n[trial]\nargs = []\n", (4, 1), "needs a `prompt`"),
         ("about = 'nothing'\n", (1, 1), "the script has no rule"),
     ];
     for (text, place, part) in cases {
@@ -128,6 +134,6 @@ fn values_of_the_wrong_kind_say_what_is_wanted() {
 fn columns_count_characters_and_not_bytes() {
     wrong(
         "[[rule]]\nreply = [{ text = 'ü😀' }, { text = 'x', exact = true }]\n",
-        &["line 2, column 27: `id` and `exact` belong to `call`"],
+        &["line 2, column 27: `id` and `exact` can only be used with `call`"],
     );
 }

@@ -46,7 +46,7 @@ impl Engine {
     }
 
     fn no_session(&self, id: &RawValue) {
-        let message = "there is no such session";
+        let message = "no such session";
         self.connection.refuse(id, Wrong { code: BAD_PARAMS, message });
     }
 

@@ -128,7 +128,7 @@ impl Live {
         self.say(Event::new(Source::Acp, EventKind::SessionChanged(change)));
         for server in ignored {
             let text =
-                format!("the agent does not take MCP servers of this kind: `{server}` is left out");
+                format!("ignored the MCP server `{server}`: the agent does not support this kind");
             let kind = EventKind::Notice { level: Level::Warning, text };
             self.say(Event::new(Source::Pollux, kind).derived("agentCapabilities.mcpCapabilities"));
         }
@@ -225,7 +225,7 @@ impl Live {
     fn skipped(&mut self) {
         let is_first = self.replay.as_ref().is_some_and(|replay| replay.told == REPLAYED + 1);
         if is_first && !self.dialect.has_own_history() {
-            let text = format!("the history is long: only its first {REPLAYED} updates are told");
+            let text = format!("the history is long: only its first {REPLAYED} updates are shown");
             let kind = EventKind::Notice { level: Level::Warning, text };
             self.say(Event::new(Source::Pollux, kind));
         }
@@ -296,8 +296,8 @@ impl Live {
             let offered: Vec<&str> =
                 self.opened.modes.iter().map(|mode| mode.id.as_str()).collect();
             let hint = match offered.as_slice() {
-                [] => "it offers none: set it when the agent is started".to_owned(),
-                offered => format!("it offers {}", offered.join(", ")),
+                [] => "the agent offers no modes: set the mode when you start it".to_owned(),
+                offered => format!("available modes: {}", offered.join(", ")),
             };
             Failure::new(Phase::Request, "no_such_mode", message).hint(hint)
         })
@@ -308,9 +308,9 @@ impl Live {
         if !self.opened.models.is_empty() {
             return Ok(());
         }
-        let message = "the agent offers no models to choose from";
+        let message = "the agent offers no models";
         Err(Failure::new(Phase::Request, "no_models", message)
-            .hint("name the model when the agent is started"))
+            .hint("set the model when you start the agent"))
     }
 
     /// The agent asks for permission.
@@ -362,9 +362,9 @@ impl Live {
         let offered = &self.questions[at].question.options;
         if !offered.iter().any(|option| option.id == *choice) {
             let ids: Vec<String> = offered.iter().map(|option| option.id.to_string()).collect();
-            let message = format!("the agent did not offer `{choice}`");
+            let message = format!("unknown choice `{choice}`");
             return Err(Failure::new(Phase::Request, "unknown_choice", message)
-                .hint(format!("it offered {}", ids.join(", "))));
+                .hint(format!("available choices: {}", ids.join(", "))));
         }
         let waiting = self.questions.remove(at);
         let chosen = Chosen { choice: choice.to_owned(), reason, by: None };
@@ -377,13 +377,13 @@ impl Live {
 
     fn no_question(&self, question: &str) -> Failure {
         if let Some((_, outcome)) = self.answered.iter().find(|(id, _)| id == question) {
-            let message = format!("the question `{question}` was answered already: {outcome}");
+            let message = format!("the question `{question}` was already answered: {outcome}");
             return Failure::new(Phase::Request, "answered_already", message)
-                .hint("the first answer counts: there is nothing left to do");
+                .hint("the first answer counts");
         }
-        let message = format!("there is no question `{question}`");
+        let message = format!("no question `{question}`");
         Failure::new(Phase::Request, "unknown_question", message)
-            .hint("it may have been withdrawn: look at the session again")
+            .hint("the agent may have withdrawn it: check the session again")
     }
 
     fn choose(&mut self, waiting: &Waiting, chosen: &Chosen, connection: &Connection) {
@@ -439,7 +439,7 @@ impl Live {
     /// The agent is gone. Its last events wait for room, unless whoever could make it has ended the agent.
     pub(super) async fn over(mut self, words: &str, patient: bool) {
         if let Some(replay) = self.replay.take() {
-            let message = format!("{words} while the session was loaded");
+            let message = format!("{words} while it loaded the session");
             let failure =
                 Failure::new(Phase::Request, "agent_ended", message).hint("start it again");
             drop(replay.reply.send(Err(failure)));

@@ -85,10 +85,10 @@ impl Engine {
             }
         }
         if !is_opening {
-            return Err("an update of a session that is not known");
+            return Err("an update for an unknown session");
         }
         if self.early.len() == EARLY {
-            return Err("one more update of a session that is not known yet");
+            return Err("too many updates for an unknown session");
         }
         self.early.push_back((id.to_owned(), update.to_owned()));
         Ok(())

@@ -67,8 +67,8 @@ impl Aside {
         rules.iter().try_for_each(|rule| check(cli, rule))?;
         let text: String = rules.iter().map(rule).collect();
         let path = self.file(".toml", &text).map_err(|error| {
-            let message = format!("the rules for tools could not be written: {error}");
-            Failure::new(Phase::Start, "no_policy", message).hint("is the disk full?")
+            let message = format!("could not write the tool rules: {error}");
+            Failure::new(Phase::Start, "no_policy", message).hint("check the free disk space")
         })?;
         let args = policies::arguments(&path, &policies::of_user(cli, home, gemini.variables()))?;
         Ok(args.into_iter().fold(gemini, Gemini::extra_arg))
@@ -95,11 +95,11 @@ fn check(cli: &Cli, rule: &Denied<'_>) -> Result<(), Failure> {
     }
     let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
     let message = format!(
-        "Gemini CLI{own} keeps no rule about `{}`: such rules came with {since}",
+        "Gemini CLI{own} does not support rules for `{}`: they need {since} or newer",
         rule.tool
     );
     Err(Failure::new(Phase::Start, "not_in_this_version", message)
-        .hint("update it, or leave out what denies tools or has a say before they are used"))
+        .hint("update it, or remove the options that deny or check tools"))
 }
 
 fn rule(rule: &Denied<'_>) -> String {

@@ -133,8 +133,13 @@ impl Dialect for Quirks {
         if answered || !matches!(reason.as_deref(), None | Some("end_turn")) {
             return None;
         }
-        let failure = Failure::new(Phase::Response, "empty_answer", "the model said nothing");
-        Some(failure.hint("is there such a model? `pollux capabilities --probe` lists them; else try again").retryable())
+        let failure =
+            Failure::new(Phase::Response, "empty_answer", "the model returned an empty answer");
+        Some(
+            failure
+                .hint("check the model's name with `pollux capabilities --probe`, or try again")
+                .retryable(),
+        )
     }
 
     /// With an error the CLI cannot write a file that is not there yet, whichever error it is.
@@ -201,11 +206,11 @@ fn better(step: Step, failure: &Failure) -> Failure {
         (Step::Prompt, Some(status)) => by_status(status, &failure.message),
         (_, _) if NO_SESSION.iter().any(|said| words.contains(said)) => {
             Failure::new(Phase::Request, "unknown_session", words)
-                .hint("`pollux sessions list` shows the sessions; if it was there, `pollux sessions rescue` may have it")
+                .hint("list sessions with `pollux sessions list`; if the session existed, try `pollux sessions rescue`")
         }
         (_, _) if words.contains("untrusted folder") => {
             Failure::new(Phase::Request, "untrusted_folder", words)
-                .hint("run `gemini` there once and trust it, or stay in the mode `default`")
+                .hint("run `gemini` there once and trust the folder, or use the mode `default`")
         }
         _ => Failure { message: words, ..failure.clone() },
     }

@@ -56,7 +56,8 @@ impl Live {
         if guard.is_gone() {
             guard.put_back()?;
             let copy = guard.copy().display().to_string();
-            let message = format!("the session file was deleted; the copy was put back ({copy})");
+            let message =
+                format!("the session file was deleted and restored from its copy ({copy})");
             return Err(std::io::Error::other(message));
         }
         moved.map(drop)

@@ -286,7 +286,7 @@ impl Gemini {
         if !cli.at_least(OLDEST) {
             let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
             let message =
-                format!("Gemini CLI{own} has no ACP that can be used: it came with {OLDEST}");
+                format!("Gemini CLI{own} does not support ACP: that needs {OLDEST} or newer");
             return Err(Failure::new(Phase::Start, "not_in_this_version", message)
                 .hint("update it, or use `--via headless`"));
         }
@@ -299,7 +299,8 @@ impl Gemini {
         let forced = self.sandbox.as_ref().is_some_and(|sandbox| sandbox.forced);
         match &self.sandbox {
             _ if !forced && (self.sandbox.is_some() || self.extra.iter().any(boxed)) => {
-                let message = "the sandbox starts Gemini CLI again inside, and ACP's pipes do not survive that";
+                let message =
+                    "with a sandbox, Gemini CLI restarts itself and loses its ACP connection";
                 return Err(Failure::new(Phase::Start, "sandbox", message)
                     .hint("use `--via headless`, or restrict the agent with a mode and rules"));
             }
@@ -363,7 +364,7 @@ impl Gemini {
             return if self.settled.is_empty() {
                 Ok(Vec::new())
             } else {
-                Err(no_settings("it takes none"))
+                Err(no_settings("this version does not support them"))
             };
         }
         let mut ours = settings::safe();
@@ -378,10 +379,10 @@ impl Gemini {
                 return Ok(Vec::new());
             }
             Ok(None) => format!(
-                "{place} cannot be read as JSON and is left alone: what commands print comes from the session file"
+                "{place} is not valid JSON, so Pollux left it alone; command output comes from the session file"
             ),
             Err(error) => format!(
-                "settings for this process could not be written ({error}): what commands print comes from the session file"
+                "could not write temporary settings ({error}); command output comes from the session file"
             ),
         };
         if self.settled.is_empty() { Ok(vec![note]) } else { Err(no_settings(&note)) }
@@ -423,10 +424,9 @@ impl Gemini {
 }
 
 fn no_settings(why: &str) -> Failure {
-    let message =
-        format!("the agent's MCP servers could not be given to it by settings of its own: {why}");
+    let message = format!("could not pass MCP servers to the agent in temporary settings: {why}");
     Failure::new(Phase::Start, "not_lent", message)
-        .hint("update Gemini CLI, or take another driver: `--driver terminal`")
+        .hint("update Gemini CLI, or use another driver: `--driver terminal`")
 }
 
 /// Looks that every message is in the file of a session that was loaded, or was not.
@@ -440,8 +440,8 @@ fn checked(guard: &Guard) -> Result<(), String> {
 fn damaged(guard: &Guard, missing: &str, cause: Option<Failure>) -> Failure {
     let _moved = guard.move_stubs();
     let what = match guard.put_back() {
-        Ok(()) => "the file was put back as it was".to_owned(),
-        Err(error) => format!("and the file could not be put back: {error}"),
+        Ok(()) => "Pollux restored the file".to_owned(),
+        Err(error) => format!("Pollux could not restore the file: {error}"),
     };
     let message = format!("loading damaged the session ({missing}); {what}");
     let mut failure = Failure::new(Phase::Request, "resume_damaged", message)

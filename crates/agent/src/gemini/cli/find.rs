@@ -73,14 +73,12 @@ pub(super) enum Missing {
 impl Missing {
     pub(super) fn failure(&self) -> Failure {
         let (code, message) = match self {
-            Self::Nowhere => {
-                ("agent_absent", "Gemini CLI was not found on this machine".to_owned())
-            }
+            Self::Nowhere => ("agent_absent", "Gemini CLI is not installed".to_owned()),
             Self::NotThere(path, by) => {
-                ("agent_absent", format!("there is no {} ({by} names it)", path.display()))
+                ("agent_absent", format!("{by}: {} does not exist", path.display()))
             }
             Self::NotExecutable(path) => {
-                ("agent_not_executable", format!("{} cannot be run", path.display()))
+                ("agent_not_executable", format!("{} is not executable", path.display()))
             }
         };
         let hint = match self {

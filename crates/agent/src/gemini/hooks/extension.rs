@@ -42,7 +42,7 @@ impl Extension {
     /// Writes it, or brings it up to date. A directory of the same name that is not ours is an error.
     pub fn install(&self, program: &str, version: &str) -> io::Result<bool> {
         if self.directory.exists() && !self.is_ours() && !self.is_half_made() {
-            let why = "an extension of this name is there, and it is not ours";
+            let why = "an extension with this name exists that Pollux did not create";
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }
         let is_new = !self.directory.exists();

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
     /// The file is left as it is.
-    #[error("{file} was left as it is: {wrong}", file = .0.display(), wrong = .1)]
+    #[error("{file} was not changed: {wrong}", file = .0.display(), wrong = .1)]
     Refused(PathBuf, Wrong),
     /// A file could not be read or written.
     #[error("{file}: {why}", file = .0.display(), why = .1)]

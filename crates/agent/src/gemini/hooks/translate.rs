@@ -57,7 +57,7 @@ impl Translator {
             return unread("the payload is not an object");
         }
         let Some(event) = string(payload.hook_event_name).or_else(|| string(called_for)) else {
-            return unread("the payload names no event");
+            return unread("the payload has no event name");
         };
         if let Some(session) = string(payload.session_id) {
             self.session = Some(session.into_owned());
@@ -75,11 +75,11 @@ impl Translator {
                 Some("ToolPermission") => vec![self.asked(&payload)],
                 other => {
                     let other = other.unwrap_or("none");
-                    return unread(&format!("`{other}` is a notification that is not known"));
+                    return unread(&format!("unknown notification `{other}`"));
                 }
             },
             "PreCompress" | "BeforeModel" | "AfterModel" | "BeforeToolSelection" => Vec::new(),
-            other => return unread(&format!("`{other}` is an event that is not known")),
+            other => return unread(&format!("unknown event `{other}`")),
         };
         let event = |told: Told| Event {
             derived: told.derived,
@@ -142,7 +142,7 @@ impl Translator {
             meaning: meaning::begun(&name, payload.tool_input)
                 .map(|meaning| Box::new(renamed(meaning))),
         };
-        Told { kind, derived: Some("id from the order of hooks") }
+        Told { kind, derived: Some("id from the order of hook events") }
     }
 
     fn returned(&mut self, payload: &Payload<'_>) -> Told {
@@ -184,7 +184,7 @@ impl Translator {
             error: error.map(Text::from),
             meaning: meaning.map(|meaning| Box::new(renamed(meaning))),
         };
-        Told { kind, derived: Some("id from the order of hooks") }
+        Told { kind, derived: Some("id from the order of hook events") }
     }
 
     fn asked(&mut self, payload: &Payload<'_>) -> Told {

@@ -41,7 +41,7 @@ loose_object! {
 }
 
 loose_object! {
-    /// What somebody is asked for permission for.
+    /// What the agent asks permission for.
     Details {
         "type" => kind: Json<'a>,
         "title" => title: Json<'a>,

@@ -30,9 +30,9 @@ pub async fn add(
     env: &[(OsString, OsString)],
 ) -> Result<Value, Failure> {
     let failed = |why: String| {
-        let message = format!("`gemini mcp add` has not added `{}`: {why}", server.name());
+        let message = format!("`gemini mcp add` did not add `{}`: {why}", server.name());
         Failure::new(Phase::Start, "not_added", message)
-            .hint("see what `gemini mcp add` says by itself")
+            .hint("run `gemini mcp add` yourself to see its output")
     };
     let gemini = scratch.join(".gemini");
     if !gemini.exists() {
@@ -54,8 +54,8 @@ pub async fn add(
     let settings: Value = serde_json::from_str(&settings).unwrap_or_default();
     match settings.get("mcpServers").and_then(|list| list.get(server.name())) {
         Some(entry) => Ok(filled(entry.clone(), server)),
-        None if ended.is_err() => Err(failed("it did not end".to_owned())),
-        None => Err(failed(said.lines().last().unwrap_or("it wrote nothing").to_owned())),
+        None if ended.is_err() => Err(failed("it did not finish".to_owned())),
+        None => Err(failed(said.lines().last().unwrap_or("it printed nothing").to_owned())),
     }
 }
 

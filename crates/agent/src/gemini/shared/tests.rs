@@ -222,6 +222,6 @@ fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
         let place = Place::new();
         mknodat(CWD, at(&place), FileType::Fifo, Mode::RUSR, 0).unwrap();
         let refused = place.shared.lend(&place.wants).unwrap_err();
-        assert!(refused.to_string().contains("it is not a file"), "{refused}");
+        assert!(refused.to_string().contains("not a regular file"), "{refused}");
     }
 }

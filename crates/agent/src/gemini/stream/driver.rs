@@ -248,8 +248,9 @@ impl Run {
 }
 
 fn not_started(cli: &Cli, error: &io::Error) -> Failure {
-    let message = format!("{} could not be started: {error}", cli.path.display());
-    Failure::new(Phase::Start, "not_started", message).hint("is Node.js installed and on the PATH?")
+    let message = format!("could not start {}: {error}", cli.path.display());
+    Failure::new(Phase::Start, "not_started", message)
+        .hint("check that Node.js is installed and on the PATH")
 }
 
 /// A run that is on its way. Dropping it ends the CLI, and all that it started, at once.
@@ -294,8 +295,9 @@ impl Running {
     pub async fn outcome(mut self) -> Outcome {
         while self.events.recv().await.is_some() {}
         let broken = || {
-            let failure = Failure::new(Phase::Response, "driver_broken", "the run was lost");
-            let failure = failure.hint("this is a fault of Pollux; try again");
+            let failure =
+                Failure::new(Phase::Response, "driver_broken", "the driver stopped unexpectedly");
+            let failure = failure.hint("this is a bug in Pollux; try again");
             Outcome { error: Some(failure), ..Outcome::default() }
         };
         self.task.join_next().await.and_then(Result::ok).unwrap_or_else(broken)

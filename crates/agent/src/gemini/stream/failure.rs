@@ -47,12 +47,14 @@ pub fn failure(end: &End<'_>) -> Option<Failure> {
 
 fn stopped(reason: StopReason) -> Failure {
     match reason {
-        StopReason::Timeout => Failure::new(Phase::Budget, "timeout", "the run took too long")
-            .hint("give it more time with `--timeout`")
-            .retryable(),
+        StopReason::Timeout => {
+            Failure::new(Phase::Budget, "timeout", "the run exceeded its time limit")
+                .hint("raise the limit with `--timeout`")
+                .retryable()
+        }
         StopReason::MaxTurns => {
-            Failure::new(Phase::Budget, "max_turns", "the run took as many turns as it may")
-                .hint("allow more with `--max-turns`, or go on with `--resume`")
+            Failure::new(Phase::Budget, "max_turns", "the run reached its turn limit")
+                .hint("raise the limit with `--max-turns`, or continue with `--resume`")
         }
         _ => Failure::new(Phase::Cancelled, "cancelled", "the run was cancelled"),
     }
@@ -82,15 +84,15 @@ fn said(end: &End<'_>, message: Option<&str>, kind: Option<&str>) -> Failure {
 /// The model's server or the CLI said something that is known by its words alone.
 fn unclear(message: &str) -> Failure {
     Failure::new(Phase::Request, "model_error", plain(message))
-        .hint("the CLI could not use what the model's server sent; try again, or another model")
+        .hint("Gemini CLI could not use the response from the model's server; try again, or use another model")
 }
 
 fn answer(error: Option<&str>) -> Failure {
-    let message = error.unwrap_or("the model gave no answer that can be used");
+    let message = error.unwrap_or("the model gave no usable answer");
     let empty = message.contains("empty response") || message.contains("no final response");
     let code = if empty { "empty_answer" } else { "unusable_answer" };
     Failure::new(Phase::Response, code, message)
-        .hint("the CLI has tried several times already; try again later, or another model")
+        .hint("Gemini CLI has already retried several times; try again later, or use another model")
         .retryable()
 }
 
@@ -118,7 +120,7 @@ pub(in crate::gemini) fn is_lost(message: &str) -> bool {
 
 pub(in crate::gemini) fn lost(message: &str) -> Failure {
     Failure::new(Phase::Response, "connection_lost", plain(message))
-        .hint("the connection to the model broke while it answered; try again")
+        .hint("the connection to the model broke during the answer; try again")
         .retryable()
 }
 
@@ -130,7 +132,7 @@ fn unsaid(end: &End<'_>) -> Failure {
     }
     if let Some((_, error)) = on_stderr(end.stderr) {
         let message = error.message.as_deref().filter(|message| *message != "[object Object]");
-        let message = message.unwrap_or("the model refused the request");
+        let message = message.unwrap_or("the model's server rejected the request");
         let status = error.code.or_else(|| status_in(message)).or(status_of_exit(end.code));
         return match status {
             Some(status) => by_status(status, message),
@@ -144,34 +146,34 @@ fn unsaid(end: &End<'_>) -> Failure {
         (_, Some(signal)) => {
             let message = format!("Gemini CLI was killed by signal {signal}");
             Failure::new(phase, "killed", message)
-                .hint("somebody ended it, or the machine had no memory left; try again")
+                .hint("another process killed it, or the machine ran out of memory; try again")
                 .retryable()
         }
         (Some(0), _) => {
-            let message = "Gemini CLI ended without a result, although its exit code is 0";
+            let message = "Gemini CLI exited with code 0 but printed no result";
             Failure::new(phase, "no_result", message)
-                .hint("somebody sent it a signal, a hook stopped it, or its output was closed")
+                .hint("it may have been killed, stopped by a hook, or lost its stdout")
                 .retryable()
         }
         (None, None) => Failure::new(phase, "no_result", "the output ends without a result")
-            .hint("the run goes on, or its output was cut off"),
+            .hint("the run is still in progress, or its output is incomplete"),
         (Some(1), _) if sentence.as_deref().is_some_and(|text| text.contains("Auth method")) => {
             signed_out().says(sentence.as_deref())
         }
         (Some(1), _) if is_usage(end.stderr) => Failure::new(
             Phase::Start,
             "bad_arguments",
-            sentence.unwrap_or_else(|| "Gemini CLI does not know an argument".to_owned()),
+            sentence.unwrap_or_else(|| "Gemini CLI rejected an argument".to_owned()),
         )
-        .hint("this version may not know the flag: see `pollux capabilities`"),
+        .hint("this version may not support the flag: see `pollux capabilities`"),
         (code, _) => {
             if let Some(status) = status_of_exit(code).filter(|_| begun) {
-                return by_status(status, sentence.as_deref().unwrap_or("no words about it"));
+                return by_status(status, sentence.as_deref().unwrap_or("no details given"));
             }
             let code = code.unwrap_or(-1);
-            let none = || format!("Gemini CLI ended with exit code {code} and no words");
+            let none = || format!("Gemini CLI exited with code {code} without an error message");
             Failure::new(phase, "failed", sentence.unwrap_or_else(none))
-                .hint("run `gemini -p` in the same directory and see what it says")
+                .hint("run `gemini -p` in the same directory to see its error")
         }
     }
 }
@@ -180,20 +182,22 @@ fn unsaid(end: &End<'_>) -> Failure {
 fn by_code(end: &End<'_>) -> Option<Failure> {
     Some(match end.code? {
         41 => signed_out(),
-        42 => Failure::new(Phase::Start, "bad_input", "Gemini CLI could not use the input")
-            .hint("an empty prompt, or a session id that is taken or does not exist"),
-        44 => Failure::new(Phase::Start, "sandbox", "the sandbox could not be started")
-            .hint("is Docker, Podman or sandbox-exec there? else run it without a sandbox"),
-        52 => Failure::new(Phase::Start, "bad_settings", "Gemini CLI refuses its settings")
-            .hint("look at ~/.gemini/settings.json"),
+        42 => Failure::new(Phase::Start, "bad_input", "Gemini CLI rejected the input")
+            .hint("the prompt may be empty, or the session id is already taken or unknown"),
+        44 => Failure::new(Phase::Start, "sandbox", "the sandbox could not start").hint(
+            "check that Docker, Podman or sandbox-exec is installed, or run without a sandbox",
+        ),
+        52 => Failure::new(Phase::Start, "bad_settings", "Gemini CLI rejected its settings")
+            .hint("check ~/.gemini/settings.json"),
         53 => turns(),
-        54 => Failure::new(Phase::Tool, "fatal_tool", "a tool failed in a way that ends the run")
-            .hint("most often the disk is full"),
-        55 => Failure::new(Phase::Start, "untrusted_folder", "the folder is not trusted")
-            .hint("run `gemini` there once and trust it, or pass `--extra-arg --skip-trust`"),
+        54 => Failure::new(Phase::Tool, "fatal_tool", "a tool failed with a fatal error")
+            .hint("usually the disk is full"),
+        55 => Failure::new(Phase::Start, "untrusted_folder", "the folder is not trusted").hint(
+            "run `gemini` there once and trust the folder, or pass `--extra-arg --skip-trust`",
+        ),
         130 => stopped(StopReason::Cancelled),
-        199 => Failure::new(Phase::Start, "restart", "Gemini CLI wants to be started again")
-            .hint("run `gemini` once: it was updated, or asks whether the folder is trusted")
+        199 => Failure::new(Phase::Start, "restart", "Gemini CLI needs a restart")
+            .hint("run `gemini` once: it was updated, or asks whether to trust the folder")
             .retryable(),
         _ => return None,
     })
@@ -201,11 +205,11 @@ fn by_code(end: &End<'_>) -> Option<Failure> {
 
 pub(in crate::gemini) fn signed_out() -> Failure {
     Failure::new(Phase::Start, "not_signed_in", "Gemini CLI is not signed in")
-        .hint("set GEMINI_API_KEY, or run `gemini` once and choose how to sign in")
+        .hint("set GEMINI_API_KEY, or run `gemini` once and sign in")
 }
 
 fn turns() -> Failure {
-    Failure::new(Phase::Budget, "max_turns", "the session took as many turns as it may")
+    Failure::new(Phase::Budget, "max_turns", "the session reached its turn limit")
         .hint("raise `model.maxSessionTurns` in ~/.gemini/settings.json")
 }
 
@@ -217,21 +221,21 @@ pub(in crate::gemini) fn by_status(status: u16, message: &str) -> Failure {
     let message = plain(message);
     let failure = match status {
         400 => Failure::new(Phase::Request, "bad_request", message).hint(
-            "the model's server refuses what was sent; begin a new session, or use another model",
+            "the model's server rejected the request; start a new session, or use another model",
         ),
         401 | 403 => Failure::new(Phase::Request, "not_allowed", message)
-            .hint("the key or the account is not accepted: check GEMINI_API_KEY"),
+            .hint("the API key or account was rejected: check GEMINI_API_KEY"),
         404 => Failure::new(Phase::Request, "unknown_model", message)
             .hint("choose another model with `--model`; `pollux capabilities` lists some"),
         429 if SPENT.iter().any(|words| message.contains(words)) => {
             Failure::new(Phase::Request, "quota_exhausted", message)
-                .hint("wait until the quota is renewed, or use another model or key")
+                .hint("wait until the quota resets, or use another model or key")
         }
         429 => Failure::new(Phase::Request, "rate_limited", message)
-            .hint("wait a little and try again")
+            .hint("wait a moment and try again")
             .retryable(),
         500.. => Failure::new(Phase::Request, "server_error", message)
-            .hint("the model's server has trouble of its own; try again later, or another model")
+            .hint("the model's server has an error; try again later, or use another model")
             .retryable(),
         _ => unclear(&message),
     };

@@ -353,7 +353,7 @@ impl Fusion {
             removed: Vec::new(),
             superseded: Some(Text::from(text)),
         };
-        Event::new(Source::Pollux, kind).derived("stream and session_file: the file kept less text")
+        Event::new(Source::Pollux, kind).derived("stream and session_file: the file has less text")
     }
 
     /// The run is over. `followed` is false where no session file was found, `done` where the CLI did not come to an
@@ -380,13 +380,15 @@ impl Fusion {
 
     /// What could not be completed, in words.
     fn missing(&self, followed: bool) -> Option<String> {
-        let what = "thoughts, whole tool results, diffs, exit codes and tokens of each message";
+        let what = "thoughts, full tool results, diffs, exit codes and tokens per message";
         if !followed {
-            return Some(format!("no session file was found: {what} are missing"));
+            return Some(format!("no session file found: {what} are missing"));
         }
         if self.messages.is_empty() && self.assembly.next_answer() > 0 {
             // A disk that is full, for one.
-            return Some(format!("the session file has nothing of this run: {what} are missing"));
+            return Some(format!(
+                "the session file has no records of this run: {what} are missing"
+            ));
         }
         let ended = self
             .calls
@@ -395,7 +397,7 @@ impl Fusion {
         let mut ids: Vec<&str> = ended.map(|(id, _)| id.as_str()).collect();
         ids.sort_unstable();
         (!ids.is_empty()).then(|| {
-            format!("the session file has no result of {}: they are incomplete", ids.join(", "))
+            format!("the session file has no results for {}: they are incomplete", ids.join(", "))
         })
     }
 

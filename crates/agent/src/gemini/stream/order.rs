@@ -59,8 +59,8 @@ impl Order {
     fn check(&self, cli: &Cli) -> Result<(), Failure> {
         cli.check()?;
         if self.prompt.trim().is_empty() && self.attach.is_empty() {
-            let failure = Failure::new(Phase::Start, "no_prompt", "there is no prompt");
-            return Err(failure.hint("give it as an argument, or on stdin"));
+            let failure = Failure::new(Phase::Start, "no_prompt", "the prompt is empty");
+            return Err(failure.hint("pass it as an argument or on stdin"));
         }
         let needs = [
             (self.session_id.is_some(), Version::new(0, 41, 0), "--session-id"),
@@ -69,9 +69,10 @@ impl Order {
         for (wanted, since, flag) in needs {
             if wanted && !cli.at_least(since) {
                 let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
-                let message = format!("Gemini CLI{own} has no {flag}: it came with {since}");
+                let message =
+                    format!("Gemini CLI{own} does not support {flag}: that needs {since} or newer");
                 let failure = Failure::new(Phase::Start, "not_in_this_version", message);
-                return Err(failure.hint("update it, or leave the flag out"));
+                return Err(failure.hint("update it, or omit the flag"));
             }
         }
         Ok(())

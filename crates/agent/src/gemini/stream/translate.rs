@@ -100,7 +100,7 @@ impl Translator {
         }
         let Some(row) = Row::read(text) else {
             let cut = text.trim_start().starts_with('{') && !wire::is_json(text);
-            let reason = if cut { "the line is not whole JSON" } else { "the line is not JSON" };
+            let reason = if cut { "the line is incomplete JSON" } else { "the line is not JSON" };
             return self.unread(reason.to_owned(), text, events);
         };
         if !row.read {
@@ -119,7 +119,7 @@ impl Translator {
             let of = kind.as_deref().unwrap_or("a line without a type");
             tell(EventKind::Unread {
                 line: Some(self.lines),
-                reason: format!("`{of}` has a field that is not known: `{field}`"),
+                reason: format!("`{of}` has an unknown field: `{field}`"),
                 text: value.get().to_owned(),
             });
         }
@@ -132,7 +132,7 @@ impl Translator {
             Line::Result(result) => self.result(&result, text, &mut tell),
             Line::Unknown(kind) => {
                 let reason = match kind {
-                    Some(kind) => format!("a line of type `{kind}` is not known"),
+                    Some(kind) => format!("unknown line type `{kind}`"),
                     None => "the line has no type".to_owned(),
                 };
                 self.unread(reason, text, events);
@@ -176,7 +176,8 @@ impl Translator {
             role => {
                 // Nothing more is concluded from `delta`: what a role means that we do not know, it does not tell.
                 let delta = if message.delta.is_some() { " (delta)" } else { "" };
-                let reason = format!("a message of the role `{}`{delta}", role.unwrap_or("none"));
+                let reason =
+                    format!("a message with the unknown role `{}`{delta}", role.unwrap_or("none"));
                 let text = line.to_owned();
                 tell(EventKind::Unread { line: Some(self.lines), reason, text });
             }
@@ -192,7 +193,7 @@ impl Translator {
     ) -> Option<Text<'a>> {
         let (text, is_whole) = said(json, "");
         if let Some(raw) = json.filter(|_| !is_whole) {
-            let reason = format!("{what} is not a text");
+            let reason = format!("{what} is not text");
             let text = raw.get().to_owned();
             tell(EventKind::Unread { line: Some(self.lines), reason, text });
         }
@@ -251,8 +252,7 @@ impl Translator {
             status => {
                 if result.error.is_none() {
                     let status = status.unwrap_or("none");
-                    let reason =
-                        format!("a tool ended with a status that is not known: `{status}`");
+                    let reason = format!("a tool ended with an unknown status: `{status}`");
                     let text = line.to_owned();
                     tell(EventKind::Unread { line: Some(self.lines), reason, text });
                 }

@@ -59,7 +59,7 @@ impl Work {
         busy: Busy,
     ) -> Result<(), Failure> {
         if words.is_empty() && files.is_empty() {
-            return Err(refusal("no_prompt", "there is nothing to send", "say something"));
+            return Err(refusal("no_prompt", "the prompt is empty", "pass some text"));
         }
         self.is_ready(busy).await?;
         self.is_whole().await?;
@@ -109,8 +109,8 @@ impl Work {
         }
         let offered = self.reading.menu.first().cloned().unwrap_or_default();
         self.clear_draft().await?;
-        let message = format!("for `{command}` the CLI offers something else: {offered:?}");
-        Err(refusal("not_accepted", message, "nothing was sent: send it once more"))
+        let message = format!("Gemini CLI offers another completion for `{command}`: {offered:?}");
+        Err(refusal("not_accepted", message, "nothing was sent; try again"))
     }
 
     /// A command of the CLI's own may begin no turn, and then nothing on the screen says that it is over. Whoever sent it as
@@ -134,7 +134,7 @@ impl Work {
         if self.over {
             return Err(gone());
         }
-        Err(refusal("not_ready", "the agent is not ready", "look at its screen"))
+        Err(refusal("not_ready", "the agent is not ready", "check its screen with `pollux screen`"))
     }
 
     /// Waits until a prompt can be sent, or says why it cannot.
@@ -146,8 +146,8 @@ impl Work {
         match self.status() {
             _ if self.over => Err(gone()),
             SessionStatus::Working if busy == Busy::Refuse => {
-                let hint = "wait for it, queue the prompt, or interrupt it";
-                Err(refusal("busy", "the agent works", hint))
+                let hint = "wait for the turn to end, queue the prompt, or interrupt the turn";
+                Err(refusal("busy", "the agent is busy", hint))
             }
             SessionStatus::Waiting => {
                 let asked = self.fusion.question().map(|(_, dialog)| dialog.text.clone());
@@ -175,8 +175,8 @@ impl Work {
         if draft.is_empty() {
             return Ok(());
         }
-        let message = format!("somebody is typing there: {draft:?}");
-        Err(refusal("draft_in_the_way", message, "send it or clear it in the terminal first"))
+        let message = format!("the terminal has unsent input: {draft:?}");
+        Err(refusal("draft_in_the_way", message, "send or clear it in the terminal first"))
     }
 
     /// What stands in the input box. Some versions print remarks over it: what is drawn anew is what stands there, once it
@@ -200,8 +200,8 @@ impl Work {
             if !self.until(PATIENCE, |work| work.reading.shell == wanted).await {
                 return Err(refusal(
                     "not_accepted",
-                    "the CLI did not change to its shell",
-                    "look at its screen",
+                    "Gemini CLI did not switch to its shell mode",
+                    "check its screen with `pollux screen`",
                 ));
             }
         }
@@ -256,16 +256,16 @@ impl Work {
                 return Err(gone());
             }
         }
-        let message = "the CLI does not show what was pasted";
-        Err(refusal("not_accepted", message, "look at its screen"))
+        let message = "Gemini CLI does not show the pasted text";
+        Err(refusal("not_accepted", message, "check its screen with `pollux screen`"))
     }
 
     /// What was pasted stands with something else, which stays as it is.
     async fn is_mixed(&mut self, text: &str) -> Result<Failure, Failure> {
         let draft = self.reading.draft.clone().unwrap_or_default();
         self.take_back(&draft, text).await?;
-        let message = format!("what was pasted stands there with something else: {draft:?}");
-        let hint = "somebody was typing at the same time: nothing was sent";
+        let message = format!("the pasted text was mixed with other input: {draft:?}");
+        let hint = "another user typed at the same time; nothing was sent";
         Ok(refusal("draft_mixed", message, hint))
     }
 
@@ -299,8 +299,8 @@ impl Work {
             }
         }
         self.fusion.not_taken(text);
-        let message = "the CLI did not take what was sent";
-        Err(refusal("not_accepted", message, "look at its screen"))
+        let message = "Gemini CLI did not accept the input";
+        Err(refusal("not_accepted", message, "check its screen with `pollux screen`"))
     }
 
     /// Whether what stood in the input box was taken: it is empty, or something else has come of it.
@@ -327,7 +327,7 @@ impl Work {
     pub(super) async fn interrupt(&mut self, drop_queued: bool) -> Result<(), Failure> {
         self.has_begun().await?;
         if !matches!(self.status(), SessionStatus::Working | SessionStatus::Waiting) {
-            return Err(refusal("idle", "there is nothing to stop", "the agent is not working"));
+            return Err(refusal("idle", "no turn is in progress", "the agent is idle"));
         }
         let queued = !self.reading.queued.is_empty();
         if queued && drop_queued {
@@ -345,7 +345,11 @@ impl Work {
                 || (was == SessionStatus::Waiting && work.fusion.question().is_none())
         };
         if !self.until(PATIENCE, stopped).await {
-            return Err(refusal("not_stopped", "the agent goes on", "look at its screen"));
+            return Err(refusal(
+                "not_stopped",
+                "the agent did not stop",
+                "check its screen with `pollux screen`",
+            ));
         }
         if queued && drop_queued {
             // It comes back into the input box with the end of the turn.
@@ -413,7 +417,11 @@ impl Work {
         if self.over {
             return Ok(());
         }
-        Err(refusal("not_stopped", "the agent goes on", "look at its screen"))
+        Err(refusal(
+            "not_stopped",
+            "the agent did not stop",
+            "check its screen with `pollux screen`",
+        ))
     }
 
     /// Waits until the agent has ended. In somebody else's pane it may do so with nothing to be seen.
@@ -442,8 +450,8 @@ impl Work {
 }
 
 pub(super) fn gone() -> Failure {
-    Failure::new(Phase::Request, "exited", "the agent is gone")
-        .hint("go on with its session: `pollux new --resume ID`")
+    Failure::new(Phase::Request, "exited", "the agent has exited")
+        .hint("resume its session: `pollux new --resume ID`")
 }
 
 /// Whether the first of what is offered is what was typed: by its name, or by what is said of it where that is another name

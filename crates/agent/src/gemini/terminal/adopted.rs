@@ -82,9 +82,11 @@ mod tests {
         let me = Process::numbered(std::process::id()).unwrap();
         assert!(me.lives());
         assert_eq!(Process::read(&me.to_string()), Some(me));
-        let Some(started) = me.started else { return };
-        let other = Process::read(&format!("{}@{}", me.number(), started + 1)).unwrap();
-        assert!(!other.lives());
+        // Not every system says when a process started.
+        if let Some(started) = me.started {
+            let other = Process::read(&format!("{}@{}", me.number(), started + 1)).unwrap();
+            assert!(!other.lives());
+        }
         // Notes of a Pollux that knew no times.
         assert!(Process::read(&me.number().to_string()).unwrap().lives());
         assert_eq!(

@@ -38,19 +38,23 @@ impl Work {
         // Until it stands still nothing in it tells two questions apart.
         self.until(STANDS, Self::is_settled).await;
         let Some((id, dialog)) = self.fusion.question() else {
-            return Err(refusal("no_question", "the agent asks nothing", "look at its screen"));
+            return Err(refusal(
+                "no_question",
+                "no question is pending",
+                "check its screen with `pollux screen`",
+            ));
         };
         if question.is_some_and(|question| question != id) {
-            let message = "that question is no longer open";
-            return Err(refusal("question_gone", message, "look at what it asks now"));
+            let message = "this question is no longer open";
+            return Err(refusal("question_gone", message, "check the current question"));
         }
         let (id, dialog) = (id.to_owned(), dialog.clone());
         let Chosen { at, words } = find(&dialog, choice, reason.is_some())?;
         let reason = words.or(reason);
         let Some(option) = dialog.options.get(at).cloned() else { return Err(gone()) };
         if option.is_typed() && reason.is_none_or(|words| words.trim().is_empty()) {
-            let message = format!("\u{201c}{}\u{201d} wants words of yours", option.label);
-            return Err(refusal("no_words", &message, "say them with it: `--reason TEXT`"));
+            let message = format!("the option \u{201c}{}\u{201d} needs a reason", option.label);
+            return Err(refusal("no_words", &message, "pass it with `--reason TEXT`"));
         }
         self.choose(&dialog, at).await?;
         let typed = reason.filter(|_| dialog.typed && takes_text(&option, &dialog));
@@ -68,8 +72,8 @@ impl Work {
             let mut out = Vec::new();
             self.fusion.still_asks(&mut out);
             self.say(out).await;
-            let message = "the question is still there";
-            return Err(refusal("not_accepted", message, "look at its screen"));
+            let message = "the question is still open";
+            return Err(refusal("not_accepted", message, "check its screen with `pollux screen`"));
         }
         self.keeps_draft().await;
         match reason.filter(|_| typed.is_none()) {
@@ -105,8 +109,12 @@ impl Work {
             let there = |work: &Self| work.reading.dialog.as_ref().is_some_and(is_there);
             self.until(PATIENCE, |work| there(work) && work.is_settled()).await;
             if !there(self) {
-                let message = "the CLI did not go to that option";
-                return Err(refusal("not_accepted", message, "look at its screen"));
+                let message = "Gemini CLI did not select that option";
+                return Err(refusal(
+                    "not_accepted",
+                    message,
+                    "check its screen with `pollux screen`",
+                ));
             }
         }
         if dialog.options.get(at).is_some_and(Choosable::is_typed) {
@@ -146,8 +154,8 @@ impl Work {
             }
             stands += pasted.chars().count().min(LONGEST);
         }
-        let message = "the words did not come to stand in the line";
-        Err(refusal("not_accepted", message, "look at its screen"))
+        let message = "Gemini CLI did not show the typed text";
+        Err(refusal("not_accepted", message, "check its screen with `pollux screen`"))
     }
 
     fn has_draft(&self, text: &str) -> bool {
@@ -175,8 +183,8 @@ fn find<'w>(dialog: &Dialog, choice: &'w str, reason: bool) -> Result<Chosen<'w>
             Unclear::None => "no option",
             Unclear::Several => "more than one option",
         };
-        let message = format!("{which} fits {choice:?}");
-        refusal("no_such_choice", message, &format!("there are: {}", labels.join(", ")))
+        let message = format!("{which} matches {choice:?}");
+        refusal("no_such_choice", message, &format!("available options: {}", labels.join(", ")))
     })
 }
 

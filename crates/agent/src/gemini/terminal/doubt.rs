@@ -76,7 +76,11 @@ impl Work {
         match self.status() {
             SessionStatus::Working | SessionStatus::Waiting => Ok(()),
             _ if sign == Sign::Wait => Ok(()),
-            _ => Err(refusal(HAD_ARRIVED, "the agent had it already", "look at what it said")),
+            _ => Err(refusal(
+                HAD_ARRIVED,
+                "the agent already received this prompt",
+                "check its answer",
+            )),
         }
     }
 
@@ -106,6 +110,6 @@ impl Work {
 }
 
 fn not_known() -> Failure {
-    let message = "it is not known whether the agent has taken it";
-    refusal(NOT_KNOWN, message, "look at its screen")
+    let message = "cannot tell if the agent received the prompt";
+    refusal(NOT_KNOWN, message, "check its screen with `pollux screen`")
 }

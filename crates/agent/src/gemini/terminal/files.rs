@@ -262,7 +262,7 @@ impl Files {
             Err(error) => {
                 let around = |(watched, _): &(PathBuf, _)| wanted.starts_with(watched);
                 if self.deaf.is_none() && !self.watched.as_ref().is_some_and(around) {
-                    let why = format!("{} cannot be watched: {error}", wanted.display());
+                    let why = format!("cannot watch {}: {error}", wanted.display());
                     self.deaf = Some(Deaf::Untold(why));
                 }
             }
@@ -340,7 +340,10 @@ mod tests {
         let told = files.look(&[]);
         let [told] = told.as_slice() else { panic!("{told:?}") };
         let EventKind::Notice { text, .. } = &told.kind else { panic!("{told:?}") };
-        assert!(text.contains("cannot be watched: OS file watch limit reached"), "{text}");
+        assert!(
+            text.contains("cannot watch") && text.contains("OS file watch limit reached"),
+            "{text}"
+        );
         assert!(files.watched.is_some());
         assert!(files.look(&[]).is_empty());
     }

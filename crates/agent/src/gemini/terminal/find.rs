@@ -121,8 +121,8 @@ impl Found {
     fn files(&self, home: &Path) -> Result<(Files, String), Failure> {
         let gemini = self.gemini.clone().unwrap_or_else(|| home.join(".gemini"));
         let key = self.key.clone().ok_or_else(|| {
-            Failure::new(Phase::Find, "not_adopted", "nobody has given this agent a name")
-                .hint("`pollux adopt` gives it one")
+            Failure::new(Phase::Find, "not_adopted", "this agent has not been adopted")
+                .hint("adopt it with `pollux adopt`")
         })?;
         let id = Some(key.clone()).filter(|key| !key.starts_with("new-"));
         Ok((Files::new(gemini, &self.cwd, id), key))
@@ -178,8 +178,8 @@ impl Found {
 }
 
 fn no_agent() -> Failure {
-    Failure::new(Phase::Find, "no_agent", "there is no Gemini CLI in this pane")
-        .hint("`pollux adopt` without a pane shows where there is one")
+    Failure::new(Phase::Find, "no_agent", "no Gemini CLI is running in this pane")
+        .hint("run `pollux adopt` without a pane to find one")
 }
 
 /// The id that a command line names, unless it may be another by now.

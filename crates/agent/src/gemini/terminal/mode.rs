@@ -40,8 +40,10 @@ impl Work {
             return Ok(());
         }
         let shown = self.reading.mode.map_or("unknown", Mode::upstream);
-        let message =
-            format!("the mode stays {shown}: this CLI does not offer {} here", mode.upstream());
+        let message = format!(
+            "cannot leave the mode {shown}: this CLI does not offer {} here",
+            mode.upstream()
+        );
         Err(refusal("no_such_mode", message, "start a new session with that mode"))
     }
 
@@ -62,7 +64,11 @@ impl Work {
     /// Changes the model.
     pub(super) async fn set_model(&mut self, model: &str) -> Result<(), Failure> {
         if model.trim().is_empty() || model.contains(char::is_whitespace) {
-            return Err(refusal("no_such_model", "a model has a name without blanks", "name one"));
+            return Err(refusal(
+                "no_such_model",
+                "a model name must not be empty or contain spaces",
+                "choose another name",
+            ));
         }
         let before = self.reading.model.clone();
         self.enter(&Words::Command(format!("/model set {model}")), &[], Busy::Refuse).await?;
@@ -81,13 +87,13 @@ impl Work {
             // Older versions know no `set`, and offer their models instead.
             self.pane.press(&["Escape"]).await?;
             self.until(SHOWN, |work| !asks(work)).await;
-            let message = "this Gemini CLI changes the model of a session only in a dialog";
-            let hint = "name the model when you start it: `--model`";
+            let message = "this version of Gemini CLI can only change the model in a dialog";
+            let hint = "set the model at the start: `--model`";
             return Err(refusal("not_in_this_version", message, hint));
         }
-        let shown = self.reading.model.as_deref().unwrap_or("no other model");
-        let message = format!("the CLI still shows {shown}");
-        Err(refusal("not_accepted", message, "look at its screen"))
+        let shown = self.reading.model.as_deref().unwrap_or("the previous model");
+        let message = format!("Gemini CLI still shows {shown}");
+        Err(refusal("not_accepted", message, "check its screen with `pollux screen`"))
     }
 
     /// Whether a text stands on the screen, wrapped or not.

@@ -76,11 +76,11 @@ impl Work {
         // It would write over what is put back, and nobody would find it under a session that is whole.
         drop(self.stop().await);
         let what = match resumed.guard.put_back() {
-            Ok(()) => "the file was put back as it was".to_owned(),
-            Err(error) => format!("and the file could not be put back: {error}"),
+            Ok(()) => "Pollux restored the file".to_owned(),
+            Err(error) => format!("Pollux could not restore the file: {error}"),
         };
         let message =
-            format!("the resume damaged the session ({missing}); the agent was stopped, {what}");
+            format!("resuming damaged the session ({missing}); the agent was stopped; {what}");
         let hint = format!("a copy is at {}", resumed.guard.copy().display());
         Err(refusal("resume_damaged", message, &hint))
     }
@@ -94,7 +94,7 @@ impl Work {
         }
         let copy = resumed.guard.copy().display();
         let text = match resumed.guard.put_back() {
-            Ok(()) => format!("the session file was deleted; the copy was put back ({copy})"),
+            Ok(()) => format!("the session file was deleted and restored from its copy ({copy})"),
             Err(error) => format!("the session file was deleted; a copy is at {copy}: {error}"),
         };
         let kind = EventKind::Notice { level: Level::Error, text };

@@ -269,9 +269,11 @@ impl Start {
             if self.session_id.is_none() {
                 return Ok(None);
             }
-            let message = format!("this Gemini CLI has no --session-id: it came with {CHOOSES_ID}");
+            let message = format!(
+                "this version of Gemini CLI does not support --session-id: that needs {CHOOSES_ID} or newer"
+            );
             let failure = Failure::new(Phase::Start, "not_in_this_version", message);
-            return Err(failure.hint("update it, or leave the flag out"));
+            return Err(failure.hint("update it, or omit the flag"));
         }
         let made = || uuid::Uuid::new_v4().to_string();
         Ok(Some(self.session_id.clone().unwrap_or_else(made)))

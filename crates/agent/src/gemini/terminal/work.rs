@@ -247,9 +247,9 @@ impl Work {
         match news.gone {
             // tmux says so too when somebody who looked at the window has left, and their view of it went.
             Some(Gone::Pane) if !self.is_there().await => {
-                return self.end("the agent has ended").await;
+                return self.end("the agent exited").await;
             }
-            Some(Gone::Server) => return self.end("the tmux server has gone").await,
+            Some(Gone::Server) => return self.end("the tmux server exited").await,
             _ => {}
         }
         if self.has_left().await {
@@ -260,7 +260,7 @@ impl Work {
             self.resized |= news.resized;
             match self.pane.capture().await {
                 Ok(captured) => self.redraw(&captured),
-                Err(_) => return self.end("the agent's pane has gone").await,
+                Err(_) => return self.end("the agent's pane was closed").await,
             }
         } else if !news.output.is_empty() {
             self.emulator.feed(&news.output);
@@ -270,8 +270,8 @@ impl Work {
         if let Some(told) = news.told {
             if let Some(dead) = told.dead {
                 let why = match dead {
-                    Ended::Code(code) => format!("the agent has ended with exit code {code}"),
-                    Ended::Signal(signal) => format!("the agent was ended by signal {signal}"),
+                    Ended::Code(code) => format!("the agent exited with code {code}"),
+                    Ended::Signal(signal) => format!("the agent was killed by signal {signal}"),
                 };
                 return self.end(&why).await;
             }
@@ -286,7 +286,7 @@ impl Work {
     pub(super) async fn has_left(&mut self) -> bool {
         let left = self.adopted.is_some_and(|process| !process.lives());
         if left && !self.over {
-            self.end("the agent has ended").await;
+            self.end("the agent exited").await;
         }
         left
     }

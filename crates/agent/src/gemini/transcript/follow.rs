@@ -312,7 +312,7 @@ impl Document {
         if size > LARGE && !self.warned {
             self.warned = true;
             let text = format!(
-                "the session file has {} MB, and is read as a whole at each change",
+                "the session file has {} MB and is read in full after every change",
                 size >> 20
             );
             events.push(event(EventKind::Notice { level: Level::Warning, text }));

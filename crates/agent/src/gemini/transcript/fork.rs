@@ -53,11 +53,11 @@ pub fn fork(file: &Path) -> io::Result<Fork> {
     let text = fs::read_to_string(file)?;
     let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
     let old = text.lines().find_map(named).or_else(|| named(&text));
-    let old = old.ok_or_else(|| wrong("the session file does not say whose it is"))?;
+    let old = old.ok_or_else(|| wrong("the session file has no session id"))?;
     let copy = file.with_file_name(name(file, &id));
     let renamed = renamed(&text, &old, &id);
     if messages(renamed.as_bytes()) != messages(text.as_bytes()) {
-        return Err(wrong("the copy does not say the same as the session"));
+        return Err(wrong("the copy differs from the session"));
     }
     put(renamed.as_bytes(), &copy, file)?;
     Ok(Fork { id, file: copy })

@@ -173,7 +173,7 @@ impl<T: Item> Replay<T> {
     /// A document that could not be read to its end.
     pub(super) fn cut(&mut self, error: &serde_json::Error) {
         let line = u64::try_from(error.line()).unwrap_or(0);
-        self.note(Diagnostic::at(line, format!("the rest was skipped: {error}")));
+        self.note(Diagnostic::at(line, format!("skipped the rest: {error}")));
     }
 
     fn note(&mut self, diagnostic: Diagnostic) {
@@ -182,7 +182,7 @@ impl<T: Item> Replay<T> {
         }
         self.unnoted += 1;
         self.diagnostics.truncate(NOTED);
-        let more = format!("{} more things were skipped or read in part", self.unnoted);
+        let more = format!("{} more problems", self.unnoted);
         self.diagnostics.push(Diagnostic::whole(more));
     }
 
@@ -219,7 +219,7 @@ impl<T: Item> Replay<T> {
         match Row::<C>::parse(line) {
             Ok(row) => self.apply(row, line, number, keep),
             Err(error) if is_last && error.is_eof() => {
-                self.skip(number, "the last line is cut off".into())
+                self.skip(number, "skipped: the last line is incomplete".into())
             }
             Err(error) => self.skip(number, format!("skipped, not JSON: {error}")),
         }
@@ -271,7 +271,7 @@ impl<T: Item> Replay<T> {
             Kind::Header => {
                 self.meta.merge(&row);
                 if row.kind.is_some() || row.content.is_some() {
-                    let what = "read in part: a record of the session that is also a message";
+                    let what = "partly read: the record is both a session header and a message";
                     self.note(Diagnostic::at(number, what));
                 }
                 match self.list(row.messages, number, keep) {
@@ -285,7 +285,7 @@ impl<T: Item> Replay<T> {
                 }
             }
             Kind::Unknown => {
-                let what = row.faults().first().copied().unwrap_or("a record of an unknown kind");
+                let what = row.faults().first().copied().unwrap_or("unknown kind of record");
                 self.skip(number, format!("skipped: {what}"))
             }
         }
@@ -338,7 +338,7 @@ impl<T: Item> Replay<T> {
         match Row::<C>::parse(json) {
             Ok(row) => self.checked(row, json, number, keep),
             Err(error) => {
-                self.skip(number, format!("a message was skipped: {error}"));
+                self.skip(number, format!("skipped a message: {error}"));
                 None
             }
         }
@@ -353,7 +353,7 @@ impl<T: Item> Replay<T> {
         keep: &mut impl Keep<'a, C, T>,
     ) -> Option<(Id, T)> {
         for fault in row.faults() {
-            self.note(Diagnostic::at(number, format!("a message was read in part: {fault}")));
+            self.note(Diagnostic::at(number, format!("partly read a message: {fault}")));
         }
         if !row.read {
             return None;

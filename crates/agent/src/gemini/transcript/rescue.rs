@@ -107,5 +107,5 @@ pub(super) fn put(bytes: &[u8], file: &Path, like: &Path) -> io::Result<()> {
 }
 
 fn changed(file: &Path) -> io::Error {
-    io::Error::other(format!("the copy of {} is not what was written", file.display()))
+    io::Error::other(format!("the copy of {} differs from the original", file.display()))
 }

@@ -47,9 +47,9 @@ impl Resume {
     /// that somebody else has left, for which our own start would delete it.
     pub(in crate::gemini) async fn prepare(&self, cli: Option<&Cli>) -> Result<Guard, Failure> {
         let guard = Guard::new(&self.file, &self.aside).map_err(|error| {
-            let message = format!("could not keep a copy of {}: {error}", self.file.display());
+            let message = format!("could not copy {}: {error}", self.file.display());
             Failure::new(Phase::Start, "no_copy", message)
-                .hint("without a copy the session is not gone on with: it may be lost")
+                .hint("Pollux does not resume a session without a copy, because it may be lost")
         })?;
         if cli.is_none_or(|cli| cli.at_least(CLASHES)) {
             guard.wait().await;
@@ -57,7 +57,7 @@ impl Resume {
         guard.move_stubs().map_err(|error| {
             let message = format!("{} is at risk: {error}", self.file.display());
             Failure::new(Phase::Start, "no_copy", message).hint(
-                "a stub beside it could not be moved; the next start of the CLI would delete both",
+                "could not move a stub file next to it; the next start of Gemini CLI would delete both",
             )
         })?;
         Ok(guard)
@@ -167,7 +167,7 @@ impl Guard {
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let Some(at) = missing(&self.before, &messages(&bytes)) else { return Ok(()) };
         let all = self.before.len();
-        Err(format!("message {} of {all} is gone from the session file", at + 1))
+        Err(format!("message {} of {all} is missing from the session file", at + 1))
     }
 
     /// True where there is no file any more.

@@ -94,7 +94,7 @@ impl Scan {
             Ok(entries) => entries.filter_map(Result::ok).collect(),
             Err(error) if is_absent(&error) => Vec::new(),
             Err(error) => {
-                self.problem(directory, format!("the directory was skipped: {error}"));
+                self.problem(directory, format!("skipped the directory: {error}"));
                 Vec::new()
             }
         }
@@ -116,7 +116,7 @@ impl Scan {
             let target = target.map_or("nowhere".into(), |target| target.display().to_string());
             self.problem(
                 path,
-                format!("skipped: a link that leads out of the directory, to {target}"),
+                format!("skipped: the symlink leads outside the directory, to {target}"),
             );
         }
         ours

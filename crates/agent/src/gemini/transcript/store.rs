@@ -99,7 +99,7 @@ pub fn list(
             Ok(digest) => digested.push((file, digest)),
             Err(error) => problems.push(Problem {
                 path: file.path,
-                diagnostic: super::Diagnostic::whole(format!("the file was skipped: {error}")),
+                diagnostic: super::Diagnostic::whole(format!("skipped the file: {error}")),
             }),
         }
     }
@@ -174,7 +174,8 @@ fn digests(
         .map(|(file, _)| file)
         .collect();
     let mut fresh = read_all(&open, progress).into_iter();
-    let mut next = || fresh.next().unwrap_or_else(|| Err(io::Error::other("it was not read")));
+    let mut next =
+        || fresh.next().unwrap_or_else(|| Err(io::Error::other("the file was not read")));
     let digests: Vec<_> = known.into_iter().map(|known| known.map_or_else(&mut next, Ok)).collect();
     if let (false, Some(index)) = (open.is_empty(), index) {
         let read = files

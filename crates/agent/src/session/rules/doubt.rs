@@ -35,8 +35,7 @@ impl Session {
         let Some(text) = self.is_not_sent() else { return Vec::new() };
         self.queue.held = !self.queue.waiting.is_empty();
         let text = format!(
-            "it is not known whether the agent has taken a prompt that was sent when Pollux or the agent was ended; \
-             it is not sent again: {text:?}"
+            "cannot tell if the agent received a prompt before Pollux or the agent stopped; it is not sent again: {text:?}"
         );
         vec![notice(Level::Warning, text)]
     }
@@ -55,10 +54,12 @@ impl Session {
         let text = &self.queue.waiting.first()?.text;
         let text = match self.queue.waiting.len() {
             1 => {
-                format!("the agent is gone and had not begun with a prompt, which waits: {text:?}")
+                format!(
+                    "the agent exited before it started a prompt, which stays in the queue: {text:?}"
+                )
             }
             many => format!(
-                "the agent is gone and had not begun with {many} prompts, which wait; the first: {text:?}"
+                "the agent exited before it started {many} prompts, which stay in the queue; the first: {text:?}"
             ),
         };
         Some(notice(Level::Warning, text))

@@ -20,8 +20,8 @@ impl Session {
             return Verdict::done(Done::Sent, self.begin(queued));
         }
         if self.queue.waiting.len() >= self.limits.queue {
-            let why = format!("{} prompts wait already", self.queue.waiting.len());
-            return Verdict::refused("queue_full", why, "take one back, or wait");
+            let why = format!("the queue is full ({} prompts)", self.queue.waiting.len());
+            return Verdict::refused("queue_full", why, "cancel a queued prompt, or wait");
         }
         self.queue.waiting.push(queued);
         let before = self.queue.waiting.len() - 1;
@@ -50,10 +50,10 @@ impl Session {
     /// Why this is no prompt, if it is none.
     fn wrong_words(&self, text: &str, images: &[String]) -> Option<Verdict> {
         if text.trim().is_empty() && images.is_empty() {
-            return Some(Verdict::refused("no_prompt", "there is no prompt", "say something"));
+            return Some(Verdict::refused("no_prompt", "the prompt is empty", "add some text"));
         }
-        let why = format!("a prompt may have {} bytes", self.limits.prompt);
-        let hint = "put it into a file and name that";
+        let why = format!("the prompt is longer than {} bytes", self.limits.prompt);
+        let hint = "put the text into a file and mention the file in the prompt";
         let is_long = text.len() > self.limits.prompt;
         is_long.then(|| Verdict::refused("prompt_too_long", why, hint))
     }

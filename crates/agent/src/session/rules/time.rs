@@ -13,7 +13,7 @@ impl Session {
         if let Some((until, back)) = self.until
             && now >= until
         {
-            let text = format!("the mode {} has ended", self.mode.upstream());
+            let text = format!("the mode {} has expired", self.mode.upstream());
             self.leaves();
             self.until = None;
             effects.push(notice(Level::Warning, text));
@@ -23,7 +23,7 @@ impl Session {
         let works = self.status == SessionStatus::Working;
         if works && !self.stalled && silent >= self.limits.stall {
             self.stalled = true;
-            let text = format!("the agent works, and has said nothing for {} s", silent.as_secs());
+            let text = format!("no output from the agent for {} s", silent.as_secs());
             effects.push(notice(Level::Warning, text));
         }
         effects

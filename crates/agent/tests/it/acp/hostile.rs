@@ -93,7 +93,7 @@ async fn an_answer_that_comes_twice_ends_one_turn() {
         panic!("the turn ends")
     };
     assert_eq!(*stop_reason, StopReason::EndTurn);
-    assert_eq!(reasons(&events), ["an answer to nothing that was asked"]);
+    assert_eq!(reasons(&events), ["a response without a matching request"]);
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn an_agent_that_never_answers_spends_its_budget_by_name() {
     config.budgets.control = Duration::from_millis(150);
     let failure = connect(config.clone(), ours).await.unwrap_err();
     assert_eq!((failure.phase, failure.code), (Phase::Budget, "start_timeout"));
-    assert!(failure.message.contains("initialize") && failure.message.contains("start budget"));
+    assert!(failure.message.contains("initialize") && failure.message.contains("start limit"));
     drop(player.hears().await);
 
     // Who answers at first has all the time for that, however busy the machine is.

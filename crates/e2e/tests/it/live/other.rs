@@ -2,20 +2,15 @@
 
 use pollux_agent::acp::{Agent, Config, Direction, Open};
 use pollux_agent::model::Mode;
-use pollux_e2e::package::CLAUDE_CODE_ACP;
+use pollux_e2e::pinned::CLAUDE_CODE_ACP;
+use pollux_e2e::requires;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 #[tokio::test]
 async fn another_agent_says_hello_and_opens_a_session() {
-    let home = match CLAUDE_CODE_ACP.npm() {
-        Ok(home) => home,
-        Err(error) if !pollux_e2e::in_ci() => {
-            // As for the CLI itself: a machine without npm still has its other tests.
-            return eprintln!("NOT TESTED: {error:#}");
-        }
-        Err(error) => panic!("{error:#}"),
-    };
+    requires!(npm);
+    let home = CLAUDE_CODE_ACP.npm().unwrap();
     let place = tempfile::tempdir().unwrap();
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&said);

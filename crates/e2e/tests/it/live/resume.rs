@@ -5,7 +5,7 @@ use pollux_agent::acp::Policy;
 use pollux_agent::gemini::acp::Resume;
 use pollux_agent::gemini::transcript::{Transcript, text};
 use pollux_agent::model::{Message, Role};
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Cli, Stage, requires};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tokio::task::JoinSet;
@@ -36,6 +36,7 @@ pub(crate) fn keep_by_the_rules(stage: &Stage) {
 
 #[tokio::test]
 async fn a_session_survives_being_gone_on_with_while_others_are_started() {
+    requires!(npm);
     // Side by side: each waits for its minute.
     let mut versions = JoinSet::new();
     for cli in Cli::some().unwrap() {
@@ -94,7 +95,8 @@ async fn go_on(stage: &Stage, id: &str, file: &Path, aside: &Path, prompt: &str)
 
 #[tokio::test]
 async fn a_load_that_fails_leaves_the_file_as_it_was() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "greeting").await.unwrap();
     let chats = stage.home().gemini().join("tmp/work/chats");
     fs::create_dir_all(&chats).unwrap();

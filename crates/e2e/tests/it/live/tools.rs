@@ -3,7 +3,7 @@
 use super::{Told, gemini, quietly};
 use pollux_agent::acp::Policy;
 use pollux_agent::model::{EventKind, Mode, Scope, Source, Status};
-use pollux_e2e::{Cli, Stage, script};
+use pollux_e2e::{Cli, Stage, requires, script};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -59,6 +59,7 @@ const PROMPTS: [&str; 9] =
 
 #[tokio::test]
 async fn each_tool_has_its_beginning_its_end_and_what_came_of_it() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let stage = Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap();
         std::fs::write(stage.workspace().join("hello.txt"), "hello world\nsecond line\n").unwrap();
@@ -137,6 +138,7 @@ fn shorten(value: &mut Value) {
 
 #[tokio::test]
 async fn a_new_file_can_be_written_through_the_client() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let script = script("write-file").unwrap();
         let trial = script.trial().unwrap().clone();

@@ -3,7 +3,7 @@
 use super::{SOON, Told, gemini, processes_with, quietly, turn};
 use pollux_agent::acp::{Budgets, McpServer, Policy, Prompt, Variable};
 use pollux_agent::model::{EventKind, Mode, Phase, StopReason};
-use pollux_e2e::{Cli, Stage, wait_until};
+use pollux_e2e::{Cli, Stage, requires, wait_until};
 use pollux_rehearsal::Script;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -62,6 +62,7 @@ fn error(told: &Told) -> (Phase, &'static str) {
 
 #[tokio::test]
 async fn every_error_of_the_model_is_typed_and_the_session_goes_on() {
+    requires!(npm);
     // Side by side: most of the time each of them only waits until it tries again.
     futures::future::join_all(Cli::some().unwrap().into_iter().map(errors_are_typed)).await;
 }
@@ -93,7 +94,8 @@ async fn errors_are_typed(cli: Cli) {
 
 #[tokio::test]
 async fn ten_megabytes_out_of_a_command_are_told_and_the_turn_ends() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap();
     let mut live = gemini(&stage).policy(Policy::Auto).start().await.unwrap();
     let told = quietly(&mut live, "big").await;
@@ -111,6 +113,7 @@ async fn ten_megabytes_out_of_a_command_are_told_and_the_turn_ends() {
 
 #[tokio::test]
 async fn nobody_signed_in_is_an_error_of_its_own_phase() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         let order = gemini(&stage).env("GEMINI_API_KEY", "");
@@ -128,7 +131,8 @@ async fn nobody_signed_in_is_an_error_of_its_own_phase() {
 
 #[tokio::test]
 async fn an_agent_that_is_killed_is_a_typed_error_and_leaves_nothing() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "slow").await.unwrap();
     let mut live = gemini(&stage).start().await.unwrap();
     let process = live.agent().about().process.unwrap();
@@ -150,7 +154,8 @@ async fn an_agent_that_is_killed_is_a_typed_error_and_leaves_nothing() {
 
 #[tokio::test]
 async fn a_session_that_is_dropped_in_a_command_leaves_no_process_behind() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let text = "[[rule]]\nprompt = \"run\"\nreply = [{ call = \"run_shell_command\", args = { command = \"sleep 4731.25\" } }]\n";
     let stage = Stage::new(&cli, text.parse().unwrap()).await.unwrap();
     let mut live = gemini(&stage).mode(Mode::Yolo).start().await.unwrap();
@@ -164,7 +169,8 @@ async fn a_session_that_is_dropped_in_a_command_leaves_no_process_behind() {
 
 #[tokio::test]
 async fn an_agent_that_never_says_hello_spends_the_start_budget() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "greeting").await.unwrap();
     let silent = stage.workspace().join("silent");
     fs::write(&silent, "#!/bin/sh\necho starting >&2\nexec sleep 4741.25\n").unwrap();
@@ -181,7 +187,8 @@ async fn an_agent_that_never_says_hello_spends_the_start_budget() {
 
 #[tokio::test]
 async fn the_sandbox_is_refused_with_the_reason() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "greeting").await.unwrap();
     let failure = gemini(&stage).sandbox(None, false).start().await.map(drop).unwrap_err();
     assert_eq!((failure.phase, failure.code), (Phase::Start, "sandbox"));
@@ -192,7 +199,8 @@ async fn the_sandbox_is_refused_with_the_reason() {
 
 #[tokio::test]
 async fn a_server_that_never_answers_does_not_outlive_the_session() {
-    let Some(cli) = Cli::all().unwrap().pop() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "greeting").await.unwrap();
     let server = McpServer::Stdio {
         name: "sleeper".to_owned(),

@@ -4,7 +4,7 @@
 use super::{program, run, told};
 use pollux_agent::gemini::stream::Run;
 use pollux_agent::model::{Failure, Phase};
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Cli, Stage, requires};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -28,6 +28,7 @@ fn settings(stage: &Stage, change: impl FnOnce(&mut Value)) {
 
 #[tokio::test]
 async fn the_exit_codes_that_the_real_cli_can_be_brought_to_have_their_names() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         // 0.34 takes an id that it does not know for the wish for a new session.
         if cli.like() != "0.34.0" {

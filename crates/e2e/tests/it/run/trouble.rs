@@ -4,7 +4,7 @@ use super::{processes, program, run, told};
 use pollux_agent::gemini::cli::Version;
 use pollux_agent::gemini::stream::Run;
 use pollux_agent::model::{EventKind, Mode, Phase, Status, StopReason};
-use pollux_e2e::{Cli, Stage, wait_until};
+use pollux_e2e::{Cli, Stage, requires, wait_until};
 use pollux_rehearsal::Script;
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,6 @@ use std::time::Duration;
 
 /// What is waited for comes within this time, or not at all.
 const SOON: Duration = Duration::from_secs(20);
-
-/// The newest version: what is tried here is ours, not the CLI's.
-fn newest() -> Option<Cli> {
-    Cli::all().unwrap().pop()
-}
 
 /// A script whose command runs long, and leaves a sign of itself in the process table.
 fn long_command(sign: &str) -> Script {
@@ -29,7 +24,8 @@ fn long_command(sign: &str) -> Script {
 
 #[tokio::test]
 async fn a_cancelled_run_says_what_was_cancelled_and_leaves_no_shell_behind() {
-    let Some(cli) = newest() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::new(&cli, long_command("4711.25")).await.unwrap();
     let mut running = run(&stage, "run it").mode(Mode::Yolo).start().await.unwrap();
     let stop = running.stop();
@@ -54,7 +50,8 @@ async fn a_cancelled_run_says_what_was_cancelled_and_leaves_no_shell_behind() {
 
 #[tokio::test]
 async fn a_run_that_is_dropped_leaves_no_process_behind() {
-    let Some(cli) = newest() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::new(&cli, long_command("4712.25")).await.unwrap();
     let mut running = run(&stage, "run it").mode(Mode::Yolo).start().await.unwrap();
     while let Some(event) = running.next().await {
@@ -70,7 +67,8 @@ async fn a_run_that_is_dropped_leaves_no_process_behind() {
 
 #[tokio::test]
 async fn a_time_limit_and_a_turn_limit_end_the_run_with_their_names() {
-    let Some(cli) = newest() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::new(&cli, long_command("4713.25")).await.unwrap();
     let order = run(&stage, "run it").mode(Mode::Yolo).timeout(Duration::from_secs(6));
     let (_, outcome) = told(order).await;
@@ -82,6 +80,7 @@ async fn a_time_limit_and_a_turn_limit_end_the_run_with_their_names() {
 
 #[tokio::test]
 async fn no_more_turns_than_allowed_do_any_work() {
+    requires!(npm);
     let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         for turns in [1, 2] {
             at_most(turns, &cli).await;
@@ -117,7 +116,8 @@ const LATEST: u64 = 4500;
 
 #[tokio::test]
 async fn a_cli_that_is_killed_at_any_moment_is_a_typed_error() {
-    let Some(cli) = newest() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "slow").await.unwrap();
     for number in 0..pollux_e2e::kills() {
         // Spread over the time without a pattern, and the same in every run of the test.
@@ -136,7 +136,8 @@ async fn a_cli_that_is_killed_at_any_moment_is_a_typed_error() {
 
 #[tokio::test]
 async fn runs_side_by_side_leave_no_process_and_no_file_behind() {
-    let Some(cli) = newest() else { return };
+    requires!(npm);
+    let cli = Cli::last().unwrap();
     let stage = Stage::with(&cli, "shell").await.unwrap();
     // The first start in a new home rewrites the settings, and another that begins in that moment reads half of them.
     told(run(&stage, "run the commands").mode(Mode::Yolo)).await;
@@ -193,7 +194,7 @@ printf '{"type":"mess'"#,
     let unread = events.iter().filter(|event| matches!(event.kind, EventKind::Unread { .. }));
     assert_eq!(unread.count(), 5, "noise, two fields, a type, and a cut line");
     let said = serde_json::to_string(&events).unwrap();
-    assert!(said.contains("no session file was found"), "what is missing is said");
+    assert!(said.contains("no session file found"), "what is missing is said");
 }
 
 #[tokio::test]

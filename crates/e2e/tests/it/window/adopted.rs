@@ -5,7 +5,7 @@ use super::{LIMIT, Show, Theatre};
 use pollux_agent::gemini::terminal::{Found, adoptable, all};
 use pollux_agent::model::{EventKind, StopReason};
 use pollux_agent::terminal::{Pane, Server, Size, Window};
-use pollux_e2e::wait_for;
+use pollux_e2e::{requires, wait_for};
 use std::path::Path;
 
 /// A shell in a window, with the CLI in it, as a person starts it.
@@ -39,6 +39,7 @@ async fn adopt(theatre: &Theatre) -> (Found, Show) {
 
 #[tokio::test]
 async fn an_adopted_agent_ends_and_the_shell_that_it_was_started_in_stays() {
+    requires!(npm, tmux);
     everywhere_of("terminal", async |theatre| {
         let pane = in_a_shell(theatre).await;
         let (found, mut show) = adopt(theatre).await;

@@ -5,7 +5,7 @@ use super::{LIMIT, Show, Theatre};
 use pollux_agent::gemini::terminal::{Hand, all};
 use pollux_agent::model::{EventKind, Role, SessionStatus, StopReason};
 use pollux_agent::terminal::Size;
-use pollux_e2e::wait_for;
+use pollux_e2e::{requires, wait_for};
 
 /// Whether the pane is called by the id of a session.
 async fn has_id(show: &Show, theatre: &Theatre) {
@@ -22,6 +22,7 @@ async fn has_id(show: &Show, theatre: &Theatre) {
 
 #[tokio::test]
 async fn a_conversation_that_is_cleared_at_the_desk_is_followed_without_hooks() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         show.prompt("talk first").await;
         assert_eq!(ended(show, 0).await, StopReason::EndTurn);
@@ -49,6 +50,7 @@ async fn a_conversation_that_is_cleared_at_the_desk_is_followed_without_hooks() 
 
 #[tokio::test]
 async fn a_cleared_session_is_called_by_its_id_again() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         show.prompt("talk first").await;
         assert_eq!(ended(show, 0).await, StopReason::EndTurn);
@@ -63,6 +65,7 @@ async fn a_cleared_session_is_called_by_its_id_again() {
 
 #[tokio::test]
 async fn the_hooks_of_a_cli_that_the_agent_starts_are_not_those_of_its_session() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         show.prompt("talk first").await;
         assert_eq!(ended(show, 0).await, StopReason::EndTurn);
@@ -95,6 +98,7 @@ async fn the_hooks_of_a_cli_that_the_agent_starts_are_not_those_of_its_session()
 
 #[tokio::test]
 async fn a_model_is_changed_and_seen_also_where_there_is_no_room_for_it() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         show.becomes(SessionStatus::Idle, 0).await;
         let orders = show.live.orders();
@@ -116,6 +120,7 @@ async fn a_model_is_changed_and_seen_also_where_there_is_no_room_for_it() {
 
 #[tokio::test]
 async fn a_turn_is_interrupted_though_a_prompt_waits_for_its_end() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         show.prompt("go slow").await;
         show.becomes(SessionStatus::Working, 0).await;
@@ -138,6 +143,7 @@ async fn a_turn_is_interrupted_though_a_prompt_waits_for_its_end() {
 
 #[tokio::test]
 async fn a_prompt_with_characters_that_the_cli_takes_out_is_sent_as_any_other() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         let orders = show.live.orders();
         let nothing = show.order(orders.prompt("\u{200b}\u{feff}")).await.unwrap_err();

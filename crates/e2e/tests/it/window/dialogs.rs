@@ -2,7 +2,7 @@
 
 use super::{Show, Theatre, outline};
 use pollux_agent::model::{Answer, EventKind, QuestionKind, Role, SessionStatus, StopReason};
-use pollux_e2e::Cli;
+use pollux_e2e::{Cli, requires};
 
 /// Waits for the next question, and gives its kind and the labels of its options.
 pub(super) async fn asked(show: &mut Show, from: usize) -> (QuestionKind, Vec<String>) {
@@ -48,6 +48,7 @@ pub(super) async fn everywhere_of(script: &str, act: impl AsyncFn(&Theatre)) {
 
 #[tokio::test]
 async fn a_command_is_denied_with_a_reason_allowed_once_and_then_for_the_session() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         let made = theatre.stage.workspace().join("made.txt");
         show.prompt("run a command").await;
@@ -88,6 +89,7 @@ async fn a_command_is_denied_with_a_reason_allowed_once_and_then_for_the_session
 
 #[tokio::test]
 async fn what_the_model_wants_to_know_is_answered_by_label_and_in_words() {
+    requires!(npm, tmux);
     everywhere("ask-user", async |show, _| {
         show.prompt("ask me which database").await;
         let (kind, labels) = asked(show, 0).await;
@@ -124,6 +126,7 @@ async fn what_the_model_wants_to_know_is_answered_by_label_and_in_words() {
 
 #[tokio::test]
 async fn what_the_model_wants_to_know_is_answered_whatever_its_type() {
+    requires!(npm, tmux);
     everywhere("ask-user", async |show, _| {
         // In words, of which nothing is chosen.
         tells(show, "name it", &["castor"], "castor").await;
@@ -188,6 +191,7 @@ fn outline_all(event: &pollux_agent::model::Event<'_>) -> String {
 
 #[tokio::test]
 async fn a_question_that_a_person_answers_in_the_terminal_is_closed_as_answered_elsewhere() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         show.prompt("write the notes").await;
         let (kind, _) = asked(show, 0).await;
@@ -207,6 +211,7 @@ async fn a_question_that_a_person_answers_in_the_terminal_is_closed_as_answered_
 
 #[tokio::test]
 async fn a_folder_is_trusted_and_the_agent_starts_again_in_its_place() {
+    requires!(npm, tmux);
     let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, "greeting").await;
         let settings = theatre.stage.home().gemini().join("settings.json");

@@ -3,7 +3,7 @@
 use super::{Show, Theatre, session_file};
 use pollux_agent::gemini::transcript::{Transcript, text};
 use pollux_agent::model::{EventKind, SessionStatus};
-use pollux_e2e::{Cli, prompts};
+use pollux_e2e::{Cli, prompts, requires};
 use serde_json::Value;
 
 use SessionStatus::{Idle, Waiting, Working};
@@ -19,6 +19,7 @@ const TURNS: [(&str, &[&str], &[SessionStatus]); 5] = [
 
 #[tokio::test]
 async fn a_long_conversation_is_heard_exactly_as_its_file_holds_it() {
+    requires!(npm, tmux);
     let runs = Cli::all().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, "terminal").await;
         std::fs::write(theatre.stage.workspace().join("hello.txt"), "hello\n").unwrap();

@@ -6,7 +6,7 @@ use futures::{StreamExt, stream};
 use pollux_agent::gemini::terminal::{Busy, Words};
 use pollux_agent::model::{EventKind, Role, SessionStatus, StopReason};
 use pollux_agent::terminal::Server;
-use pollux_e2e::{Cli, PINNED, terminals};
+use pollux_e2e::{Cli, PINNED, requires, terminals};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -25,6 +25,7 @@ pub(super) async fn command(show: &mut Show, line: &str) {
 
 #[tokio::test]
 async fn a_picture_of_another_directory_is_seen_and_what_a_command_rewrites_is_an_epoch() {
+    requires!(npm, tmux);
     let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, "terminal").await;
         let elsewhere = tempfile::tempdir().unwrap();
@@ -58,7 +59,8 @@ async fn a_picture_of_another_directory_is_seen_and_what_a_command_rewrites_is_a
 
 #[tokio::test]
 async fn many_terminals_at_once_have_each_their_own_talk() {
-    let Some(cli) = Cli::newest().unwrap().pop() else { return };
+    requires!(npm, tmux);
+    let cli = Cli::last().unwrap();
     let theatre = Theatre::new(&cli, "terminal").await;
     let server = Server::open(&theatre.socket()).await.unwrap();
     let started = stream::iter(0..terminals()).map(async |_| {

@@ -3,7 +3,7 @@
 use super::dialogs::{asked, ended};
 use super::{LIMIT, Show, Theatre, outline};
 use pollux_agent::model::{EventKind, Mode, QuestionKind, SessionStatus, StopReason};
-use pollux_e2e::{Cli, PINNED, repository, wait_for};
+use pollux_e2e::{Cli, PINNED, repository, requires, wait_for};
 use pollux_rehearsal::Home;
 use serde_json::json;
 use std::fs;
@@ -56,6 +56,7 @@ async fn theatre(cli: &Cli) -> Theatre {
 
 #[tokio::test]
 async fn pages_servers_plans_quotas_and_circles_are_asked_about_and_answered() {
+    requires!(npm, tmux);
     let runs = Cli::some().unwrap().into_iter().map(everything_is_asked);
     futures::future::join_all(runs).await;
 }

@@ -7,7 +7,7 @@ use pollux_agent::gemini::transcript::resume::Resume;
 use pollux_agent::gemini::transcript::{Transcript, text};
 use pollux_agent::model::StopReason;
 use pollux_e2e::home::age;
-use pollux_e2e::{Cli, Stage};
+use pollux_e2e::{Cli, Stage, requires};
 use std::fs;
 
 const ANSWER: &str = "Hello from the scripted model.";
@@ -30,6 +30,7 @@ async fn hello(stage: &Stage, prompt: &str) {
 
 #[tokio::test]
 async fn a_session_goes_on_in_a_terminal_and_survives_what_others_start() {
+    requires!(npm, tmux);
     let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, "greeting").await;
         keep_by_the_rules(&theatre.stage);

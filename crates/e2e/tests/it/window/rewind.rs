@@ -4,10 +4,11 @@ use super::Theatre;
 use super::dialogs::{asked, ended};
 use super::more::command;
 use pollux_agent::model::{EventKind, Role, SessionStatus, StopReason};
-use pollux_e2e::{Cli, PINNED};
+use pollux_e2e::{Cli, PINNED, requires};
 
 #[tokio::test]
 async fn who_goes_back_to_what_was_said_is_asked_how_and_what_came_after_it_is_gone() {
+    requires!(npm, tmux);
     let runs = Cli::some().unwrap().into_iter().map(goes_back);
     futures::future::join_all(runs).await;
 }

@@ -5,11 +5,12 @@ use super::{Show, Theatre};
 use pollux_agent::gemini::terminal::{Busy, Found, Words, adoptable, all};
 use pollux_agent::model::{EventKind, Mode, Role, SessionStatus, StopReason};
 use pollux_agent::terminal::Size;
-use pollux_e2e::{Cli, kill_server, wait_for};
+use pollux_e2e::{Cli, kill_server, requires, wait_for};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 #[tokio::test]
 async fn a_mode_is_changed_and_seen_and_one_that_is_not_there_is_refused() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         show.becomes(SessionStatus::Idle, 0).await;
         let orders = show.live.orders();
@@ -36,6 +37,7 @@ async fn a_mode_is_changed_and_seen_and_one_that_is_not_there_is_refused() {
 
 #[tokio::test]
 async fn a_turn_is_interrupted_and_what_is_queued_is_sent_or_dropped() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         let orders = show.live.orders();
         show.prompt("go slow").await;
@@ -71,6 +73,7 @@ async fn a_turn_is_interrupted_and_what_is_queued_is_sent_or_dropped() {
 
 #[tokio::test]
 async fn a_person_who_types_is_not_disturbed() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         show.becomes(SessionStatus::Idle, 0).await;
         // What is typed before the CLI listens is lost: so a prompt goes first.
@@ -114,6 +117,7 @@ async fn said_so(show: &mut Show, prompt: &str) {
 
 #[tokio::test]
 async fn a_turn_that_a_person_stops_at_the_desk_was_cancelled() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         let pane = show.live.pane().clone();
         show.prompt("go slow").await;
@@ -132,6 +136,7 @@ async fn a_turn_that_a_person_stops_at_the_desk_was_cancelled() {
 
 #[tokio::test]
 async fn words_mean_what_the_sender_meant_and_a_cleared_conversation_is_a_new_one() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, _| {
         let orders = show.live.orders();
         // A command that there is: what is none goes to the model anyway.
@@ -166,6 +171,7 @@ async fn words_mean_what_the_sender_meant_and_a_cleared_conversation_is_a_new_on
 
 #[tokio::test]
 async fn who_lets_go_and_comes_back_finds_everything_as_it_is() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         show.prompt("write the notes").await;
         show.hear("question", 0, |event| matches!(event.kind, EventKind::Asked(_))).await;
@@ -189,6 +195,7 @@ async fn who_lets_go_and_comes_back_finds_everything_as_it_is() {
 
 #[tokio::test]
 async fn an_agent_that_is_killed_is_gone_and_one_that_somebody_runs_is_adopted() {
+    requires!(npm, tmux);
     let runs = Cli::some().unwrap().into_iter().map(async |cli| {
         let theatre = Theatre::new(&cli, "terminal").await;
         let mut show = theatre.play(theatre.start()).await;
@@ -232,22 +239,24 @@ async fn reason(show: &mut Show) -> Option<String> {
 
 #[tokio::test]
 async fn a_server_that_is_killed_takes_its_agents_along_and_says_so() {
-    let Some(cli) = Cli::newest().unwrap().pop() else { return };
+    requires!(npm, tmux);
+    let cli = Cli::last().unwrap();
     let theatre = Theatre::new(&cli, "terminal").await;
     let mut show = theatre.play(theatre.start()).await;
     show.prompt("go slow").await;
     show.becomes(SessionStatus::Working, 0).await;
     kill_server(&theatre.tmux.0.path().join("socket"));
-    assert_eq!(reason(&mut show).await.as_deref(), Some("the tmux server has gone"));
+    assert_eq!(reason(&mut show).await.as_deref(), Some("the tmux server exited"));
     theatre.close().await;
 }
 
 #[tokio::test]
 async fn an_agent_that_cannot_start_leaves_its_code_and_a_login_shell_can_start_one() {
-    let Some(cli) = Cli::newest().unwrap().pop() else { return };
+    requires!(npm, tmux);
+    let cli = Cli::last().unwrap();
     let theatre = Theatre::new(&cli, "greeting").await;
     let mut broken = theatre.play(theatre.start().extra_arg("--no-such-flag")).await;
-    assert_eq!(reason(&mut broken).await.as_deref(), Some("the agent has ended with exit code 1"));
+    assert_eq!(reason(&mut broken).await.as_deref(), Some("the agent exited with code 1"));
     // A tab would be a key for the shell.
     let mut show = theatre.play(theatre.start().in_shell("/bin/bash").prompt("say\thello")).await;
     assert_eq!(ended(&mut show, 0).await, StopReason::EndTurn);
@@ -261,7 +270,8 @@ const UNREAD: &str = "settings.json";
 
 #[tokio::test]
 async fn settings_that_are_being_written_while_an_agent_starts_are_read_once_they_are_whole() {
-    let Some(cli) = Cli::newest().unwrap().pop() else { return };
+    requires!(npm, tmux);
+    let cli = Cli::last().unwrap();
     let theatre = Theatre::new(&cli, "greeting").await;
     let settings = theatre.stage.home().gemini().join("settings.json");
     let whole = std::fs::read_to_string(&settings).unwrap();

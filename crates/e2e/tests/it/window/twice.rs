@@ -3,6 +3,7 @@
 use super::dialogs::{ended, everywhere};
 use super::{Show, outline};
 use pollux_agent::model::{EventKind, Meaning, Question, StopReason};
+use pollux_e2e::requires;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -33,6 +34,7 @@ async fn nth(show: &mut Show, from: usize, count: usize) -> (String, String) {
 
 #[tokio::test]
 async fn two_changes_of_one_file_are_two_questions_and_an_answer_to_one_fits_no_other() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         show.prompt("change it in two ways").await;
         let (first, would) = nth(show, 0, 1).await;
@@ -58,6 +60,7 @@ async fn two_changes_of_one_file_are_two_questions_and_an_answer_to_one_fits_no_
 
 #[tokio::test]
 async fn the_same_command_twice_is_asked_twice_and_each_answer_is_for_one() {
+    requires!(npm, tmux);
     everywhere("terminal", async |show, theatre| {
         show.prompt("do the same again").await;
         let orders = show.live.orders();

@@ -27,7 +27,7 @@ const PAGE: usize = 200;
 
 /// What an editor does about a session that an agent in a terminal has.
 const JOIN: &str =
-    "start the daemon (`pollux serve --detach`) and load it again: then it is joined";
+    "start the daemon with `pollux serve --detach` and load the session again to join it";
 
 /// How agents are started.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub(super) struct Agents {
 
 /// A session that is open.
 pub(super) enum Held {
-    /// One that was there before, which nobody else goes on with meanwhile.
+    /// A resumed session, locked against other processes.
     Gemini(Box<(Live, Kept)>),
     Any(Box<(Agent, Session)>),
     /// The daemon drives it.

@@ -151,7 +151,7 @@ impl Editor {
             }
             "session/set_config_option" => {
                 let option = params["configId"].as_str().unwrap_or_default();
-                Err(Wrong::new(BAD_PARAMS, &format!("there is no option `{option}`")))
+                Err(Wrong::new(BAD_PARAMS, &format!("unknown option `{option}`")))
             }
             "session/close" => self.close(&id, params),
             _ => Err(Wrong::new(NO_METHOD, &format!("\"Method not found\": {method}"))),
@@ -166,7 +166,7 @@ impl Editor {
     fn entry(&mut self, params: &Value) -> Result<&mut Entry, Wrong> {
         let id = named(params);
         let lost = self.lost.contains_key(id) || self.waiting.contains_key(id);
-        let message = format!("the session `{id}` is not open");
+        let message = format!("session `{id}` is not open");
         let wrong = || if lost { joined::gone().into() } else { Wrong::new(BAD_PARAMS, &message) };
         self.sessions.get_mut(id).ok_or_else(wrong)
     }
@@ -313,7 +313,7 @@ fn word<'p>(params: &'p Value, name: &str) -> &'p str {
 
 /// The editor has the session open: two of them would write one file.
 fn already_open(id: &str) -> Wrong {
-    let message = format!("the session `{id}` is open already");
+    let message = format!("session `{id}` is already open");
     let failure = Failure::new(Phase::Request, "already_open", message);
-    failure.hint("go on with the one that is open").into()
+    failure.hint("use the session that is open").into()
 }

@@ -47,9 +47,9 @@ impl Frame {
         Some(match serde_json::from_str(line) {
             Ok(Value::Object(json)) => Self::of(json),
             Ok(Value::Array(_)) => {
-                wrong(NO_MESSAGE, "a batch is not taken: one message on each line")
+                wrong(NO_MESSAGE, "batches are not supported: send one message on each line")
             }
-            Ok(_) => wrong(NO_MESSAGE, "a message is an object"),
+            Ok(_) => wrong(NO_MESSAGE, "a message must be an object"),
             Err(_) => wrong(NO_JSON, "the line is not JSON"),
         })
     }
@@ -60,20 +60,20 @@ impl Frame {
         let wrong = |code, message| Self::Wrong { id: known.clone(), code, message };
         // Some leave it out, and mean the same.
         if json.get("jsonrpc").is_some_and(|version| version != "2.0") {
-            return wrong(NO_MESSAGE, "`jsonrpc` is \"2.0\"");
+            return wrong(NO_MESSAGE, "`jsonrpc` must be \"2.0\"");
         }
         let method = match json.remove("method") {
             Some(Value::String(method)) => method,
-            Some(_) => return wrong(NO_MESSAGE, "`method` is a text"),
+            Some(_) => return wrong(NO_MESSAGE, "`method` must be a string"),
             // Nobody answers an answer.
             None if json.contains_key("result") || json.contains_key("error") => {
                 let result = json.remove("result").unwrap_or_default();
                 return Self::Answer { id: known, result };
             }
-            None => return wrong(NO_MESSAGE, "there is no `method`"),
+            None => return wrong(NO_MESSAGE, "`method` is missing"),
         };
         if id.as_ref().is_some_and(|id| !is_id(id)) {
-            return wrong(NO_MESSAGE, "`id` is a text or a number");
+            return wrong(NO_MESSAGE, "`id` must be a string or a number");
         }
         // What is only told is told, whatever stands for its id.
         let id = id.filter(|id| !(id.is_null() && is_told(&method)));
@@ -89,7 +89,7 @@ fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_number() || id.is_null()
 }
 
-/// Whether nobody waits for an answer to this.
+/// True for a notification, which has no answer.
 fn is_told(method: &str) -> bool {
     method == "session/cancel" || method.starts_with("$/")
 }
@@ -97,7 +97,7 @@ fn is_told(method: &str) -> bool {
 /// What is wrong with the parameters of a request, as far as that can be seen without doing it.
 fn wrong_params(method: &str, params: &Value) -> Option<&'static str> {
     if !matches!(params, Value::Null | Value::Object(_) | Value::Array(_)) {
-        return Some("`params` is an object");
+        return Some("`params` must be an object");
     }
     let opens =
         matches!(method, "session/new" | "session/load" | "session/resume" | "session/fork");
@@ -108,29 +108,32 @@ fn wrong_params(method: &str, params: &Value) -> Option<&'static str> {
     let wrong = |holds: bool, message| (!holds).then_some(message);
     let path = text("cwd").is_some_and(|cwd| cwd.starts_with('/'));
     let checks = [
-        wrong(!about || text("sessionId").is_some(), "`sessionId` is the id of a session"),
-        wrong(!opens || path, "`cwd` is the whole path of a directory"),
+        wrong(!about || text("sessionId").is_some(), "`sessionId` must be a session ID"),
+        wrong(!opens || path, "`cwd` must be an absolute path"),
         wrong(
             !opens || matches!(&params["mcpServers"], Value::Null | Value::Array(_)),
-            "`mcpServers` is a list",
+            "`mcpServers` must be an array",
         ),
         wrong(
             method != "session/prompt" || params["prompt"].is_array(),
-            "`prompt` is a list of blocks",
+            "`prompt` must be an array of blocks",
         ),
         wrong(
             method != "session/set_mode" || text("modeId").is_some(),
-            "`modeId` is the id of a mode",
+            "`modeId` must be a mode ID",
         ),
         wrong(
             method != "session/set_model" || text("modelId").is_some(),
-            "`modelId` is the id of a model",
+            "`modelId` must be a model ID",
         ),
         wrong(
             method != "session/set_config_option" || text("configId").is_some(),
-            "`configId` is the id of an option",
+            "`configId` must be an option ID",
         ),
-        wrong(method != "authenticate" || text("methodId").is_some(), "`methodId` is a way in"),
+        wrong(
+            method != "authenticate" || text("methodId").is_some(),
+            "`methodId` must be a sign-in method ID",
+        ),
     ];
     checks.into_iter().flatten().next()
 }

@@ -94,7 +94,7 @@ impl Hub {
         });
     }
 
-    /// A question: what must be told before it is told, and the request is given.
+    /// Sends the updates that must precede a question, and returns its request.
     pub(super) fn question(&self, id: &str, question: &Question<'_>) -> Value {
         self.with(id, |channel| {
             let (told, mut params) = channel.relay.question(question);

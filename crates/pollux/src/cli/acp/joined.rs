@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// How many events may wait. The editor is told at once; where there are more, it has not listened for long.
+/// How many events may wait. Events are sent immediately, so a longer queue means that the editor has stopped reading.
 const WAITING: usize = 4096;
 
 /// A session that the daemon drives.
@@ -172,16 +172,16 @@ async fn unpack(mut frames: mpsc::Receiver<Value>, tell: mpsc::Sender<Numbered>)
 
 /// The daemon that drives a session is not there.
 pub(super) fn gone() -> Failure {
-    Failure::new(Phase::Request, "daemon_gone", "the daemon that drives this session is not there")
-        .hint("when it runs again (`pollux serve`), the next prompt joins the session again")
+    Failure::new(Phase::Request, "daemon_gone", "the daemon that runs this session has stopped")
+        .hint("start it with `pollux serve --detach`; the next prompt joins the session again")
         .retryable()
 }
 
 /// The daemon is there and does not drive the session.
 pub(super) fn left() -> Failure {
-    let message = "the daemon drives this session no more: its agent has ended";
+    let message = "the agent of this session has ended";
     Failure::new(Phase::Request, "agent_gone", message)
-        .hint("load the session: it goes on with an agent of its own")
+        .hint("load the session to resume it with a new agent")
 }
 
 /// What was said before, whole; where the editor has heard a part of it, the messages that came after that.

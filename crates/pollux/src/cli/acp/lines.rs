@@ -15,7 +15,7 @@ const WAITING: usize = 64;
 
 /// JSON-RPC's code for all else.
 const FAILED: i64 = -32603;
-/// The protocol's code for somebody who is not signed in.
+/// The protocol's code for a missing sign-in.
 const NOT_SIGNED_IN: i64 = -32000;
 
 /// Requests of ours that the editor has not answered yet.
@@ -69,7 +69,7 @@ impl Desk {
         }
     }
 
-    /// Asks the editor: the id of the request, and its answer. An error is told as an answer that is null.
+    /// Asks the editor; returns the id of the request and its answer. An error counts as a null answer.
     pub(super) fn ask(
         &self,
         method: &str,

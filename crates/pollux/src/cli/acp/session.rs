@@ -29,17 +29,17 @@ pub(super) struct Awaited {
     pub(super) model: Option<String>,
     /// Whose turn it is.
     pub(super) turn: Turn,
-    /// Prompts of the editor that wait until a turn is over: somebody else's, or that of its own prompt before.
+    /// Prompts of the editor that wait for the current turn to end, whichever client started it.
     pub(super) later: VecDeque<(Value, Vec<Value>)>,
 }
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Nobody's, or the editor's own.
+    /// No turn, or the editor's own.
     #[default]
     None,
-    /// That of somebody else, such as on a phone.
+    /// The turn of another client, such as a phone.
     Others,
 }
 
@@ -145,7 +145,7 @@ pub(super) struct Open {
     told: Option<relay::Told>,
     /// Questions that the editor was asked.
     asked: JoinSet<(String, Value)>,
-    /// Those that nobody has answered yet, with the request that asks each.
+    /// Unanswered questions, with the request that asks each.
     unanswered: HashMap<String, String>,
     model: Option<String>,
 }
@@ -266,7 +266,7 @@ impl Open {
         }
     }
 
-    /// A turn begins: where the editor did not ask for it, it is told what was asked.
+    /// A turn begins. If the editor did not start it, sends it the prompt.
     fn begun(&mut self, words: &str) -> anyhow::Result<()> {
         let mut awaited = lock(&self.awaited);
         if awaited.prompt.is_some() {
@@ -302,7 +302,7 @@ impl Open {
         }
     }
 
-    /// The agent waits for somebody.
+    /// The agent asks a question.
     fn asked(&mut self, question: &Question<'_>) -> anyhow::Result<()> {
         let params = match &mut self.told {
             Some(told) => {

@@ -27,7 +27,7 @@ pub(super) enum Steer {
 pub(super) enum Taken {
     /// It is.
     Now,
-    /// Somebody else's is: this one is to be sent again when that is over.
+    /// Another client's prompt is: send this one again when that turn has ended.
     Later,
 }
 
@@ -70,7 +70,7 @@ impl Steer {
                 told(client, id, Command::Mode { mode, seconds: None }).await
             }
             (Self::Joined(..), None) => {
-                Err(Wrong::new(BAD_PARAMS, &format!("there is no mode `{name}`")))
+                Err(Wrong::new(BAD_PARAMS, &format!("unknown mode `{name}`")))
             }
         }
     }
@@ -111,7 +111,7 @@ async fn prompted(client: &Client, id: &str, blocks: &[Value]) -> Result<Taken, 
     }
     let text = text.join("\n\n");
     if text.trim().is_empty() && images.is_empty() {
-        return Err(Failure::new(Phase::Start, "no_prompt", "there is no prompt").into());
+        return Err(Failure::new(Phase::Start, "no_prompt", "the prompt is empty").into());
     }
     let reply = client.command(id, Command::Prompt { text, images }).await.map_err(refused)?;
     if let Reply::Done(Done::Queued { id: queued, .. }) = reply {
@@ -136,7 +136,7 @@ fn words(block: &Value) -> Result<String, Wrong> {
         _ => None,
     };
     said.ok_or_else(|| {
-        let message = format!("a session that the daemon drives takes no such block: `{kind}`");
+        let message = format!("a session run by the daemon does not accept `{kind}` blocks");
         Wrong::new(BAD_PARAMS, &message)
     })
 }

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Capabilities, config: &Config) -> anyhow::Result<ExitCo
 }
 
 fn cancelled() -> Failure {
-    Failure::new(Phase::Cancelled, "cancelled", "the agent was not asked to the end")
+    Failure::new(Phase::Cancelled, "cancelled", "the probe was cancelled")
 }
 
 async fn start(args: &Capabilities, config: &Config) -> Result<Agent, Failure> {
@@ -77,24 +77,19 @@ async fn probe(args: &Capabilities, config: &Config) -> Result<Probed, Failure> 
 fn print(probed: &Probed) -> anyhow::Result<()> {
     let mut out = report::out();
     let about = &probed.about;
-    let name = about.name.as_deref().unwrap_or("an agent without a name");
+    let name = about.name.as_deref().unwrap_or("unnamed agent");
     let version = about.version.as_deref().unwrap_or("?");
     let name = crate::render::clean(name);
-    writeln!(
-        out,
-        "{name} {} speaks version {} of ACP\n",
-        crate::render::clean(version),
-        about.protocol
-    )?;
+    writeln!(out, "{name} {}, ACP version {}\n", crate::render::clean(version), about.protocol)?;
     let can = about.can;
-    let mut table = Table::new(&[("it can", Align::Left), ("", Align::Flexible)]);
+    let mut table = Table::new(&[("capability", Align::Left), ("", Align::Flexible)]);
     for (what, yes) in [
-        ("load a session", can.load),
-        ("take pictures in a prompt", can.image),
-        ("take sound in a prompt", can.audio),
-        ("take files in a prompt", can.embedded),
-        ("use MCP servers over http", can.mcp_http),
-        ("use MCP servers over sse", can.mcp_sse),
+        ("load sessions", can.load),
+        ("images in prompts", can.image),
+        ("audio in prompts", can.audio),
+        ("embedded files in prompts", can.embedded),
+        ("MCP servers over HTTP", can.mcp_http),
+        ("MCP servers over SSE", can.mcp_sse),
     ] {
         table.row(vec![what.into(), if yes { "yes" } else { "no" }.into()]);
     }
@@ -105,7 +100,7 @@ fn print(probed: &Probed) -> anyhow::Result<()> {
         Err(_) => Default::default(),
     };
     for (title, list) in
-        [("way to sign in", about.auth.as_slice()), ("mode", modes), ("model", models)]
+        [("sign-in method", about.auth.as_slice()), ("mode", modes), ("model", models)]
     {
         named(&mut out, title, list)?;
     }
@@ -113,7 +108,7 @@ fn print(probed: &Probed) -> anyhow::Result<()> {
 }
 
 fn named(out: &mut dyn Write, title: &'static str, list: &[Named]) -> anyhow::Result<()> {
-    let mut table = Table::new(&[(title, Align::Left), ("what it is", Align::Flexible)]);
+    let mut table = Table::new(&[(title, Align::Left), ("description", Align::Flexible)]);
     for it in list {
         let clean = |text: &str| crate::render::clean(text).into_owned();
         table.row(vec![clean(&it.id).into(), clean(&it.name).into()]);

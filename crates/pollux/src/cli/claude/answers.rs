@@ -1,4 +1,4 @@
-//! Who answers the agent's questions: rules, then the caller, then nobody.
+//! Answers the agent's questions: by rules, then by asking the caller, else by rejecting them.
 
 use super::desk::{Desk, Outcome};
 use super::setup::{Asks, Setup};
@@ -61,9 +61,9 @@ pub(super) struct Given {
     pub(super) question: String,
     /// The id of the option.
     pub(super) choice: String,
-    /// What the model is told.
+    /// The reason for the model.
     pub(super) reason: Option<String>,
-    /// Whether the turn shall stop.
+    /// True if the turn must stop.
     pub(super) interrupt: bool,
     /// What the caller should know.
     pub(super) note: Option<String>,
@@ -87,7 +87,7 @@ impl Answers {
         }
     }
 
-    /// From now on somebody else answers.
+    /// Changes who answers.
     pub(super) fn set(&mut self, asks: Asks) {
         self.asks = asks;
     }
@@ -106,7 +106,7 @@ impl Answers {
         std::mem::take(&mut self.denials)
     }
 
-    /// A question: answered at once where nobody needs to be asked.
+    /// A question: answered immediately if the caller need not be asked.
     pub(super) fn asked(&mut self, question: &Question<'static>) -> anyhow::Result<Option<Given>> {
         let of = in_claudes_words(question);
         let requests = self.hooks.about("PreToolUse", &of, json!({}));
@@ -152,14 +152,14 @@ impl Answers {
         let request = Some(asked.id.clone());
         self.open.push(Open { question: question.clone(), of: of.clone(), request });
         self.waiting.spawn(async move {
-            let gone = |_gone| Err("nobody is there any more".to_owned());
+            let gone = |_gone| Err("the caller has disconnected".to_owned());
             let outcome = asked.answer.await.unwrap_or_else(gone);
             Heard { question, of, said: Said::Caller(outcome) }
         });
         Ok(None)
     }
 
-    /// True for a call that a rule turns down, whoever would allow it.
+    /// True for a call that a rule rejects. This overrides every permission.
     fn denies(&self, of: &Use) -> bool {
         self.deny.iter().any(|rule| rule.denies(&of.tool, &of.input))
     }
@@ -206,11 +206,11 @@ impl Answers {
             Answer::Allow => allowed(question),
             Answer::AllowChanged(input) => {
                 let reason = format!(
-                    "The call of {} was not made. It was allowed only with this input: {input}",
+                    "The call of {} was not made. It is allowed only with this input: {input}",
                     of.tool
                 );
                 let note = format!(
-                    "Gemini CLI cannot be given another input for a call: {} was turned down, and the model was told what was wanted",
+                    "Gemini CLI cannot change the input of a call: {} was rejected, and the model was told which input is allowed",
                     of.tool
                 );
                 Given { note: Some(note), ..rejected(question, of, Some(reason)) }

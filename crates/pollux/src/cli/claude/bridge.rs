@@ -39,7 +39,7 @@ impl Bridge {
     pub(super) fn open(desk: &Desk) -> anyhow::Result<Self> {
         let directory = tempfile::Builder::new().prefix("pollux-mcp-").tempdir()?;
         let listener = UnixListener::bind(socket(directory.path())).with_context(|| {
-            let hint = "the directory for temporary files must be one that you may write to";
+            let hint = "make the directory for temporary files writable";
             Trouble::failed("no_socket", "could not open a socket for MCP servers").hint(hint)
         })?;
         let (mut tasks, agents) = (JoinSet::new(), Agents::default());
@@ -55,7 +55,7 @@ impl Bridge {
         Ok(McpServer::Stdio { name: name.to_owned(), command, args, env: Vec::new() })
     }
 
-    /// A message of a server that nobody has asked for.
+    /// A notification from a server.
     pub(super) fn tell(&self, server: &str, message: Value) {
         let agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(agent) = agents.get(server) {
@@ -119,10 +119,10 @@ async fn call(
     let answer = match asked.answer.await {
         Ok(Ok(response)) => match response.get("mcp_response") {
             Some(answer) => answer.clone(),
-            None => wrong(id, "the answer of the server could not be read"),
+            None => wrong(id, "could not read the server's answer"),
         },
         Ok(Err(why)) => wrong(id, &why),
-        Err(_) => wrong(id, "nobody is there any more"),
+        Err(_) => wrong(id, "the caller has disconnected"),
     };
     Ok(tell.send(answer).await?)
 }
@@ -131,7 +131,7 @@ fn wrong(id: &Value, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": why } })
 }
 
-/// The agent's end of a bridge (started by Gemini CLI, not by people)
+/// Connect the agent to an MCP server of the caller (started by Gemini CLI)
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
 pub(crate) struct Mcp {
@@ -144,8 +144,8 @@ impl Mcp {
     pub(in crate::cli) fn run(&self) -> anyhow::Result<ExitCode> {
         let stream = net::UnixStream::connect(&self.socket);
         let mut writes = stream.with_context(|| {
-            let message = "the program that has this server is gone";
-            Trouble::failed("no_server", message).hint("start its session again")
+            let message = "the program that provides this MCP server has exited";
+            Trouble::failed("no_server", message).hint("restart its session")
         })?;
         let reads = writes.try_clone()?;
         writeln!(writes, "{}", self.server)?;

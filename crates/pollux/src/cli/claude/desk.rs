@@ -1,4 +1,4 @@
-//! Stdin and stdout: lines of whoever drives us, and requests of ours that they answer.
+//! Stdin and stdout: lines from the caller, and our requests that the caller answers.
 
 use crate::report;
 use pollux_agent::claude::control::{self, Line};
@@ -22,10 +22,10 @@ pub(super) struct Desk {
     asked: Arc<AtomicU64>,
 }
 
-/// Whoever drives us.
+/// The program that called us.
 #[derive(Debug, Default)]
 enum Caller {
-    /// Nobody does: stdin is a prompt, and stdout is for a reader.
+    /// No caller: stdin is a prompt, and stdout is for a person.
     #[default]
     Nobody,
     /// With the requests that were not answered yet.
@@ -92,7 +92,7 @@ impl Desk {
         }
     }
 
-    /// Asks whoever drives us. Where nobody can answer, the answer fails at once.
+    /// Asks the caller. Without a caller, the answer fails immediately.
     pub(super) fn ask(&self, request: &Value) -> anyhow::Result<Asked> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let id = format!("pollux-{number}");

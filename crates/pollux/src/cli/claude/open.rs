@@ -31,7 +31,7 @@ pub(super) struct Opened {
     pub(super) cwd: PathBuf,
     /// What the caller calls the session.
     pub(super) id: String,
-    /// What is told to the model in front of the first prompt.
+    /// Text to add before the first prompt.
     pub(super) append: Option<String>,
     /// The hooks of the caller.
     pub(super) hooks: Hooks,
@@ -41,7 +41,7 @@ pub(super) struct Opened {
     pub(super) twin: Twin,
     /// Files that the agent reads while it lives.
     pub(super) aside: Aside,
-    /// The session, where it was there before: nobody else goes on with it meanwhile.
+    /// The lock on a resumed session.
     pub(super) kept: Option<Kept>,
 }
 
@@ -59,11 +59,11 @@ pub(super) fn unknown(start: &Start) -> Option<String> {
         return Some(format!("the hook `{hook}` has no counterpart in Gemini CLI"));
     }
     let matcher = Hooks::unreadable(&start.hooks)?;
-    Some(format!("the matcher `{matcher}` of a hook cannot be read"))
+    Some(format!("invalid hook matcher `{matcher}`"))
 }
 
-/// Starts the agent and opens a session, unless this process shall end before it is there: then no agent is left, and nothing
-/// of a session that was to be gone on with.
+/// Starts the agent and opens a session. If this process is stopped before that, no agent and no lock of a resumed session is
+/// left.
 pub(super) async fn open(
     setup: Setup,
     start: &Start,
@@ -83,7 +83,7 @@ pub(super) async fn open(
             if let Some(kept) = &kept {
                 kept.given_up().await;
             }
-            let message = "the session was ended before it was open";
+            let message = "the session was stopped before it was open";
             Ok(Err(Failure::new(Phase::Cancelled, "cancelled", message)))
         }
     }
@@ -172,7 +172,7 @@ fn order(setup: &Setup, start: &Start, aside: &mut Aside) -> anyhow::Result<Gemi
     Ok(order)
 }
 
-/// What the CLI shall not do, or not without asking.
+/// What the CLI must not do, or must ask about.
 fn denied<'s>(setup: &'s Setup, start: &Start) -> Vec<Denied<'s>> {
     let rules = setup.deny.iter().map(|rule| policy(rule, Decision::Deny));
     let asks = setup.ask.iter().map(|rule| policy(rule, Decision::Ask));
@@ -195,14 +195,15 @@ fn policy(rule: &Rule, decision: Decision) -> Denied<'_> {
 async fn resumed(setup: &Setup, wanted: &str, config: &Config, cli: &Cli) -> anyhow::Result<Kept> {
     let mut wanted = recall(wanted, config).unwrap_or_else(|| wanted.to_owned());
     if !setup.fork {
-        let copy = "go on with a copy of it: `--fork-session`";
+        let copy = "resume a copy with `--fork-session`";
         wanted = resume::free(&wanted, &config.cwd, config, Some(copy)).await?;
     }
     let mut resume = resume::find(&wanted, &config.cwd, config, cli)?;
     if setup.fork {
         let copy = fork(&resume.file).map_err(|error| {
             let message = format!("could not copy {}: {error}", resume.file.display());
-            Trouble::failed("no_copy", message).hint("check the rights and the room there")
+            Trouble::failed("no_copy", message)
+                .hint("check the permissions and the free disk space")
         })?;
         (resume.id, resume.file) = (copy.id, copy.file);
     }
@@ -217,13 +218,13 @@ fn place(id: &str, config: &Config) -> Option<PathBuf> {
 
 fn remember(id: &str, own: &str, config: &Config) -> anyhow::Result<()> {
     let Some(path) = place(id, config) else {
-        let message = format!("`{id}` is no id of a session");
-        return Err(super::setup::refused(message, "Claude's are UUIDs"));
+        let message = format!("invalid session ID `{id}`");
+        return Err(super::setup::refused(message, "use a UUID"));
     };
     let made = std::fs::create_dir_all(path.parent().unwrap_or(&path));
     made.and_then(|()| std::fs::write(&path, own)).with_context(|| {
-        let message = format!("could not write down which session `{id}` stands for");
-        let hint = format!("{} must be a directory that you may write to", config.data.display());
+        let message = format!("could not store the session ID `{id}`");
+        let hint = format!("{} must be a writable directory", config.data.display());
         Trouble::failed("unwritable_file", message).hint(hint)
     })
 }

@@ -25,7 +25,7 @@ pub(super) fn read_all(configs: &[String]) -> anyhow::Result<Servers> {
     for config in configs {
         let text = json_or_file(config)?;
         let json: Value = serde_json::from_str(&text)
-            .map_err(|error| wrong(&format!("cannot read the MCP servers: {error}")))?;
+            .map_err(|error| wrong(&format!("could not parse the MCP servers: {error}")))?;
         for (name, server) in json["mcpServers"].as_object().into_iter().flatten() {
             add(&mut servers, name, server)?;
         }
@@ -62,14 +62,15 @@ fn add(servers: &mut Servers, name: &str, server: &Value) -> anyhow::Result<()> 
         }
         ("sdk", _, _) => servers.callers.push(name),
         _ => {
-            return Err(wrong(&format!(
-                "the MCP server `{name}` of the type `{kind}` has no counterpart"
-            )));
+            return Err(wrong(&format!("MCP server `{name}` has the unsupported type `{kind}`")));
         }
     }
     Ok(())
 }
 
 fn wrong(message: &str) -> anyhow::Error {
-    refused(message.to_owned(), "there are stdio, http, sse, and sdk with the control channel")
+    refused(
+        message.to_owned(),
+        "use stdio with a `command`, http or sse with a `url`, or sdk with the control channel",
+    )
 }

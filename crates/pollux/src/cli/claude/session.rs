@@ -38,12 +38,12 @@ pub(super) struct Session {
     works: bool,
     /// The agent is gone.
     gone: bool,
-    /// What is told to the model in front of the first prompt.
+    /// Text to add before the first prompt.
     append: Option<String>,
     max_turns: Option<u64>,
     replay: bool,
     mode: Mode,
-    /// Who answers, unless the mode is that nobody does.
+    /// Who answers, except in the mode `dontAsk`.
     asks: Asks,
     no_bypass: bool,
     /// The model that it began with, and the one that it has.
@@ -60,7 +60,7 @@ pub(super) struct Session {
     source: &'static str,
     /// Files that the agent reads while it lives.
     _aside: Aside,
-    /// The session, where it was there before: nobody else goes on with it meanwhile.
+    /// The lock on a resumed session.
     _kept: Option<Kept>,
 }
 
@@ -139,7 +139,7 @@ impl Session {
         models.map(model).collect()
     }
 
-    /// Works until nobody wants anything any more. `early` are lines that came before the session was there.
+    /// Works until there is nothing left to do. `early` are lines that arrived before the session was open.
     pub(super) async fn run(
         mut self,
         early: VecDeque<Line>,
@@ -242,7 +242,7 @@ impl Session {
         self.told.begin(self.mode, self.models.1.as_deref())?;
         for kind in &user.left_out {
             let text =
-                format!("a block `{kind}` has no counterpart and was left out of the prompt");
+                format!("removed a `{kind}` block from the prompt: Gemini CLI does not support it");
             self.told.notice("warning", &text)?;
         }
         if self.replay {
@@ -251,7 +251,7 @@ impl Session {
         let words = Prompt::of(user.blocks.clone()).words().to_owned();
         match self.hooked("UserPromptSubmit", json!({ "prompt": words })).await? {
             hooks::Said::Deny(why) => {
-                let message = format!("a hook did not let the prompt through: {why}");
+                let message = format!("a hook blocked the prompt: {why}");
                 return self.told.failed(&Failure::new(Phase::Start, "prompt_blocked", message));
             }
             hooks::Said::Context(context) => {
@@ -273,7 +273,7 @@ impl Session {
         Ok(())
     }
 
-    /// Calls the caller's functions for an event, and gives what they say together. Nobody waits longer than a minute.
+    /// Calls the caller's hooks for an event and merges their answers. Waits for a minute at most.
     async fn hooked(&mut self, event: &str, more: Value) -> anyhow::Result<hooks::Said> {
         let mut outcomes = Vec::new();
         for request in self.hooks.requests(event, None, more) {
@@ -365,7 +365,7 @@ impl Session {
         let Some(model) = wanted.or_else(|| self.models.0.clone()) else {
             return answer_to(
                 id,
-                Err("the agent does not say which model it began with".to_owned()),
+                Err("the agent does not report which model it started with".to_owned()),
             );
         };
         let asked = self.changes.iter().any(|change| matches!(change.to, To::Model(_)));
@@ -483,9 +483,9 @@ impl Session {
     }
 }
 
-/// A turn in whose middle the session was ended: whoever waits for its result must not take it for a success.
+/// A turn that was cut short by the end of the session. Its result must not look like a success.
 fn cut_short() -> Outcome {
-    let message = "the session was ended in the middle of a turn";
+    let message = "the session was stopped during a turn";
     let failure = Failure::new(Phase::Cancelled, "cancelled", message);
     Outcome { stop_reason: Some(StopReason::Cancelled), error: Some(failure), ..Outcome::default() }
 }

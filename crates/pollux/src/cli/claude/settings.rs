@@ -9,11 +9,14 @@ impl Setup {
     pub(super) fn settings(&mut self, given: &str) -> anyhow::Result<()> {
         let text = json_or_file(given)?;
         let wrong = |why: &str| {
-            refused(format!("cannot read the settings: {why}"), "they are JSON, or a file of it")
+            refused(
+                format!("could not parse the settings: {why}"),
+                "pass a JSON object or a JSON file",
+            )
         };
         let settings: Value =
             serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
-        for (name, value) in settings.as_object().ok_or_else(|| wrong("no object"))? {
+        for (name, value) in settings.as_object().ok_or_else(|| wrong("not an object"))? {
             match (name.as_str(), value) {
                 ("model", Value::String(model)) => self.set_model(model),
                 ("env", Value::Object(_)) => self.variables(value),
@@ -58,14 +61,14 @@ impl Setup {
     }
 
     fn nothing(&mut self, name: &str) {
-        self.notes.push(format!("the setting `{name}` has no counterpart"));
+        self.notes.push(format!("ignored setting `{name}`: it has no counterpart in Gemini CLI"));
     }
 }
 
 /// A setting that keeps something from happening, and would not here.
 fn fence(name: &str) -> anyhow::Error {
     let message = format!("the setting `{name}` has no counterpart in Gemini CLI");
-    refused(message, "docs/claude.md says which settings there are")
+    refused(message, "see docs/claude.md for the supported settings")
 }
 
 /// A list of words. A rule that could not be read would be one that is not kept.
@@ -74,7 +77,7 @@ fn words(name: &str, value: &Value) -> anyhow::Result<Vec<String>> {
         all.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
     });
     all.flatten().ok_or_else(|| {
-        let message = format!("the setting `permissions.{name}` is no list of words");
-        refused(message, "docs/claude.md says which settings there are")
+        let message = format!("the setting `permissions.{name}` must be a list of strings");
+        refused(message, "see docs/claude.md for the supported settings")
     })
 }

@@ -22,9 +22,9 @@ pub(super) enum Format {
 /// Who answers when the agent asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// Whoever drives us, over the control channel.
+    /// The caller, over the control channel.
     Caller,
-    /// Nobody: what no rule allows is turned down.
+    /// No one: what no rule allows is rejected.
     Nobody,
 }
 
@@ -47,14 +47,14 @@ pub(super) struct Setup {
     pub(super) mode: Mode,
     /// The mode as Claude calls it.
     pub(super) mode_name: &'static str,
-    /// Who answers, unless the mode is that nobody does.
+    /// Who answers, except in the mode `dontAsk`.
     pub(super) asks: Asks,
     pub(super) model: Option<String>,
     pub(super) allow: Vec<Rule>,
     /// What is asked about whatever the mode is, and whatever a rule allows.
     pub(super) ask: Vec<Rule>,
     pub(super) deny: Vec<Rule>,
-    /// True where the mode that asks nobody may not be set.
+    /// True if the mode `bypassPermissions` is disabled.
     pub(super) no_bypass: bool,
     /// The session to go on with: its id, or `latest`.
     pub(super) resume: Option<String>,
@@ -106,8 +106,8 @@ impl Setup {
             None => Asks::Nobody,
             Some("stdio") => Asks::Caller,
             Some(tool) => {
-                let message = format!("the permission tool `{tool}` has no counterpart");
-                return Err(refused(message, "only `stdio` has"));
+                let message = format!("the permission tool `{tool}` is not supported");
+                return Err(refused(message, "use `--permission-prompt-tool stdio`"));
             }
         };
         let mut setup = Self {
@@ -150,7 +150,7 @@ impl Setup {
             setup.set_model(&model);
         }
         if setup.no_bypass && setup.mode == Mode::Yolo {
-            return Err(refused(NO_BYPASS.to_owned(), "give another mode, or change the settings"));
+            return Err(refused(NO_BYPASS.to_owned(), "use another mode, or change the settings"));
         }
         Ok(setup)
     }
@@ -165,12 +165,12 @@ impl Setup {
         self.model = gemini_model(name).map(str::to_owned);
         if self.model.is_none() {
             self.notes
-                .push(format!("`{name}` is a model of Claude's: Gemini CLI uses its own default"));
+                .push(format!("`{name}` is a Claude model: using Gemini CLI's default model"));
         }
     }
 }
 
-/// The mode in which nobody is asked: for the agent it is the one in which it asks.
+/// The mode that rejects instead of asking. The agent itself runs in its default mode.
 const DONT_ASK: &str = "dontAsk";
 
 /// The name of a mode that only Claude has.
@@ -178,9 +178,9 @@ pub(super) fn alone(name: &str) -> Option<&'static str> {
     (name == DONT_ASK).then_some(DONT_ASK)
 }
 
-const MODES: &str = "there are default, acceptEdits, plan, bypassPermissions and dontAsk";
+const MODES: &str = "use default, acceptEdits, plan, bypassPermissions or dontAsk";
 
-/// Why the mode that asks nobody cannot be set.
+/// Why `bypassPermissions` cannot be set.
 pub(super) const NO_BYPASS: &str =
     "the settings do not allow the mode `bypassPermissions` (`disableBypassPermissionsMode`)";
 
@@ -209,7 +209,7 @@ fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         Some(flag) => {
             let message =
                 format!("`--{}` has no counterpart in Gemini CLI: {}", flag.name, flag.note);
-            Err(refused(message, "docs/claude.md says what becomes of each flag"))
+            Err(refused(message, "see docs/claude.md for the supported flags"))
         }
         None => Ok(()),
     }
@@ -221,8 +221,9 @@ fn resume(given: &Given<'_>) -> anyhow::Result<Option<String>> {
     }
     match given.one("resume") {
         Some(id) if id.is_empty() => {
-            let message = "`--resume` needs an id: nobody can be shown a list here".to_owned();
-            Err(refused(message, "`pollux sessions list` shows the sessions"))
+            let message =
+                "`--resume` needs a session ID: there is no interactive picker".to_owned();
+            Err(refused(message, "list sessions with `pollux sessions list`"))
         }
         id => Ok(id),
     }
@@ -234,8 +235,8 @@ fn format(given: Option<&str>, flag: &str) -> anyhow::Result<Format> {
         Some("json") => Ok(Format::Json),
         Some("stream-json") => Ok(Format::Stream),
         Some(other) => Err(refused(
-            format!("`{flag} {other}` is not known"),
-            "there are text, json and stream-json",
+            format!("unknown format `{other}` for `{flag}`"),
+            "use text, json or stream-json",
         )),
     }
 }
@@ -245,7 +246,7 @@ pub(super) fn rules(lists: &[String]) -> anyhow::Result<Vec<Rule>> {
     for list in lists {
         rules.extend(
             Rule::list(list)
-                .map_err(|why| refused(why, "docs/claude.md says which rules there are"))?,
+                .map_err(|why| refused(why, "see docs/claude.md for the supported rules"))?,
         );
     }
     Ok(rules)
@@ -254,7 +255,7 @@ pub(super) fn rules(lists: &[String]) -> anyhow::Result<Vec<Rule>> {
 fn number(text: &str) -> anyhow::Result<u64> {
     let turns = text.parse().ok().filter(|turns| *turns > 0);
     turns.ok_or_else(|| {
-        refused(format!("`--max-turns {text}` is no number of turns"), "it is 1 or more")
+        refused(format!("invalid value `{text}` for `--max-turns`"), "use a number of at least 1")
     })
 }
 
@@ -266,7 +267,7 @@ pub(super) fn json_or_file(given: &str) -> anyhow::Result<String> {
 fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).map_err(|error| {
         let message = format!("could not read {}: {error}", path.display());
-        let hint = "name a file that can be read, or give what would be in it";
+        let hint = "pass a readable file, or its content";
         Trouble::refused("unreadable_file", message).hint(hint).into()
     })
 }

@@ -24,7 +24,7 @@ pub(super) async fn find(args: &Demo, config: &Config, place: &Path) -> anyhow::
     match Cli::find(&search, None).await {
         Ok(cli) if cli.at_least(OLDEST) => return Ok(cli.path),
         Ok(cli) if args.agent_path.is_some() || args.live => {
-            let message = format!("{} is too old", cli.path.display());
+            let message = format!("Gemini CLI at {} is too old for the demo", cli.path.display());
             return Err(Trouble::refused("too_old", message)
                 .hint(format!("install {OLDEST} or newer"))
                 .into());
@@ -44,15 +44,16 @@ fn consent(args: &Demo) -> anyhow::Result<()> {
         return Ok(());
     }
     let what = format!(
-        "Gemini CLI is not on this machine. Fetch {PACKAGE} from npm (about {SIZE}, gone at the end)?"
+        "Gemini CLI {OLDEST} or newer is not installed. Download {PACKAGE} from npm (about {SIZE}, deleted at the end)?"
     );
     // Ctrl-C is a no as well.
     let asked = || Confirm::new().with_prompt(what).default(true).interact();
     if report::can_ask() && matches!(asked(), Ok(true)) {
         return Ok(());
     }
-    let trouble = Trouble::refused("no_agent", "there is no Gemini CLI on this machine");
-    Err(trouble.hint("`--yes` fetches one from npm, for this demo only").into())
+    let trouble =
+        Trouble::refused("no_agent", "Gemini CLI is not installed, or too old for the demo");
+    Err(trouble.hint("download it from npm for this demo only with `--yes`").into())
 }
 
 async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
@@ -67,7 +68,7 @@ async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
         .env("npm_config_update_notifier", "false")
         .spawn()
         .map_err(|error| {
-            let trouble = Trouble::failed("no_npm", "npm could not be started");
+            let trouble = Trouble::failed("no_npm", "could not start npm");
             anyhow::Error::new(error).context(trouble.hint("install Node.js 20 or newer"))
         })?;
     let bar = indicatif::ProgressBar::new_spinner();
@@ -79,7 +80,7 @@ async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
             () = tokio::time::sleep(Duration::from_millis(500)) => {
                 let there = directory.clone();
                 let size = tokio::task::spawn_blocking(move || size(&there)).await?;
-                bar.set_message(format!("fetching {PACKAGE}: {}B of about {SIZE}", short(size)));
+                bar.set_message(format!("downloading {PACKAGE}: {}B of about {SIZE}", short(size)));
             }
         }
     };
@@ -90,11 +91,11 @@ async fn fetch(place: &Path) -> anyhow::Result<PathBuf> {
     }
     let said = npm.close().await;
     if !ended.success() {
-        let trouble = Trouble::failed("not_fetched", format!("{PACKAGE} could not be fetched"));
+        let trouble = Trouble::failed("not_fetched", format!("could not download {PACKAGE}"));
         return Err(anyhow::anyhow!("{}", said.trim().to_owned())
-            .context(trouble.hint("look whether the npm registry can be reached: `npm ping`")));
+            .context(trouble.hint("check that the npm registry is reachable: `npm ping`")));
     }
-    report::note(&format!("fetched {PACKAGE}, {}B", short(size(&directory))));
+    report::note(&format!("downloaded {PACKAGE}, {}B", short(size(&directory))));
     Ok(directory.join("node_modules/.bin/gemini"))
 }
 

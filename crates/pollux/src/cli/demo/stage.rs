@@ -31,7 +31,7 @@ pub(super) struct Stage {
     pub(super) client: Client,
     pub(super) project: PathBuf,
     daemon: Child,
-    /// Its terminals, if somebody has started one.
+    /// The tmux server for its terminals.
     tmux: Socket,
 }
 
@@ -58,7 +58,7 @@ impl Stage {
         ] {
             daemon = daemon.env(name, place.join(below));
         }
-        let mut daemon = daemon.spawn().context("the daemon could not be started")?;
+        let mut daemon = daemon.spawn().context("could not start the daemon")?;
         let client = come_up(&mut daemon, &config).await?;
         Ok(Self { client, project, daemon, tmux: Socket::Path(place.join(TMUX)) })
     }
@@ -79,7 +79,7 @@ impl Stage {
 
 /// The daemon: with the scripted model around it, or as it is.
 fn daemon(args: &Demo, place: &Path, config: &Config) -> anyhow::Result<Program> {
-    let own = std::env::current_exe().context("where is this program?")?;
+    let own = std::env::current_exe().context("could not find the path of this program")?;
     if args.live {
         return Ok(Program::new(own, place).args(["serve"]));
     }
@@ -110,14 +110,15 @@ async fn come_up(daemon: &mut Child, config: &Config) -> anyhow::Result<Client> 
         }
         if let Ok(ended) = tokio::time::timeout(ASK, daemon.wait()).await {
             let said = daemon.stderr();
-            let trouble = Trouble::failed("no_daemon", format!("the daemon has ended: {}", ended?));
+            let trouble =
+                Trouble::failed("no_daemon", format!("the daemon has stopped: {}", ended?));
             return Err(anyhow::anyhow!("{}", said.trim().to_owned()).context(trouble.hint(DOCTOR)));
         }
     }
-    Err(Trouble::failed("no_daemon", "the daemon did not come up").hint(DOCTOR).into())
+    Err(Trouble::failed("no_daemon", "the daemon did not start within 20 s").hint(DOCTOR).into())
 }
 
-/// Opens the address where there is a desktop. Where there is none, the person does it.
+/// Opens the address in a browser if there is a desktop.
 #[expect(clippy::disallowed_methods, reason = "a browser belongs to the desktop, not to us")]
 pub(super) fn open_browser(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };

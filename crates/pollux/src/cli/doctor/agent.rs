@@ -26,10 +26,10 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
     let state = State::of(cli.as_ref().ok(), account);
     let mut findings = vec![program(cli.as_ref().ok(), state)];
     findings.push(match account {
-        Account::Present => Finding::well("sign-in", "somebody is signed in, or a key is set"),
-        Account::None => Finding::broken("sign-in", "nobody", State::NotSignedIn.advice()),
+        Account::Present => Finding::well("sign-in", "signed in, or an API key is set"),
+        Account::None => Finding::broken("sign-in", "not signed in", State::NotSignedIn.advice()),
         Account::NotServed => {
-            let found = "a way that Google no longer serves";
+            let found = "a sign-in method that Google no longer supports";
             Finding::broken("sign-in", found, State::SignInNotServed.advice())
         }
     });
@@ -41,7 +41,7 @@ fn program(cli: Option<&Cli>, state: State) -> Finding {
     const WHAT: &str = "Gemini CLI";
     let Some(cli) = cli else { return Finding::broken(WHAT, "not found", State::Absent.advice()) };
     let Some(version) = cli.version else {
-        let found = format!("{} does not tell its version", cli.path.display());
+        let found = format!("{} does not report its version", cli.path.display());
         return Finding::warning(WHAT, found, State::Found.advice());
     };
     let found = format!("{version} at {}", cli.path.display());
@@ -50,7 +50,7 @@ fn program(cli: Option<&Cli>, state: State) -> Finding {
     }
     if version < TESTED.0 || version > TESTED.1 {
         let hint = format!(
-            "it should work, but tests are run with {} to {} only: `pollux capabilities --probe` tries it",
+            "Pollux is tested with {} to {}; try this version with `pollux capabilities --probe`",
             TESTED.0, TESTED.1
         );
         return Finding::warning(WHAT, found, hint);
@@ -64,28 +64,29 @@ async fn hooks(config: &Config) -> Vec<Finding> {
     let (readable, command) = match settings.installed() {
         Ok(command) => {
             let file = settings.file();
-            let is = if file.exists() { "can be read" } else { "is not there, and need not be" };
+            let is = if file.exists() { "is readable" } else { "does not exist (optional)" };
             (Finding::well("settings", format!("{} {is}", file.display())), command)
         }
         Err(failed) => {
-            let hint = "mend the file; Gemini CLI itself cannot use it as it is";
+            let hint = "fix the file: Gemini CLI cannot read it either";
             (Finding::broken("settings", failed.to_string(), hint), None)
         }
     };
     let installed = command.or_else(|| Extension::new(&config.gemini).installed());
     let Some(command) = installed else {
-        let hint = "`pollux hooks install`: your own terminals are then seen as they work";
+        let hint = "run `pollux hooks install` to show your own Gemini terminals live";
         return vec![readable, Finding::warning(WHAT, "not installed", hint)];
     };
     let finding = match round_trip(&command, config).await {
-        Some(took) if took <= QUICK => Finding::well(WHAT, format!("answer in {took:.0?}")),
+        Some(took) if took <= QUICK => Finding::well(WHAT, format!("respond in {took:.0?}")),
         Some(took) => {
-            let hint = "Gemini CLI waits for them at every tool; is the machine busy?";
-            Finding::warning(WHAT, format!("answer in {took:.0?}"), hint)
+            let hint =
+                "Gemini CLI waits for hooks at every tool call: check the load of this machine";
+            Finding::warning(WHAT, format!("respond in {took:.0?}"), hint)
         }
         None => {
-            let hint = "`pollux hooks install` once more, from where this program is now";
-            Finding::broken(WHAT, "installed, but nothing arrives", hint)
+            let hint = "run `pollux hooks install` again: this program may have moved";
+            Finding::broken(WHAT, "installed, but no event arrives", hint)
         }
     };
     vec![readable, finding]
@@ -98,7 +99,7 @@ fn called(command: &str) -> Option<PathBuf> {
     Some(path.replace(r"'\''", "'").into())
 }
 
-/// Runs the program that the CLI calls, and waits for what it hands over. At a place of our own: nobody else hears it.
+/// Runs the program that the CLI calls, and waits for the event on a private socket.
 async fn round_trip(command: &str, config: &Config) -> Option<Duration> {
     let directory = tempfile::tempdir().ok()?;
     let socket = directory.path().join("hooks.sock");

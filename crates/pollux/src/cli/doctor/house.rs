@@ -30,8 +30,12 @@ async fn tmux() -> Finding {
     match Socket::version().await {
         Ok(version) => Finding::well(WHAT, version),
         Err(failure) => {
-            let hint = failure.hint.as_deref().unwrap_or("install it");
-            Finding::warning(WHAT, failure.message, format!("{hint}; only terminals need it"))
+            let hint = failure.hint.as_deref().unwrap_or("install tmux");
+            Finding::warning(
+                WHAT,
+                failure.message,
+                format!("{hint}; only terminal sessions need it"),
+            )
         }
     }
 }
@@ -43,18 +47,18 @@ async fn daemon(config: &Config) -> Finding {
         Ok(Some(client)) => match client.get::<Health>("/api/v1/health").await {
             Ok(health) => {
                 let at = place.announced().map(|at| at.origins.join(", ")).unwrap_or_default();
-                Finding::well(WHAT, format!("API {} at {at}", health.api))
+                Finding::well(WHAT, format!("running, API {} at {at}", health.api))
             }
             Err(error) => {
-                let hint = "`pollux serve down`, and again";
-                Finding::broken(WHAT, format!("does not answer: {error:#}"), hint)
+                let hint = "stop it with `pollux serve down`, then try again";
+                Finding::broken(WHAT, format!("does not respond: {error:#}"), hint)
             }
         },
         _ if !place.is_free() => {
-            let hint = format!("{} says why", place.journal().display());
-            Finding::broken(WHAT, "runs, but cannot be reached", hint)
+            let hint = format!("see {}", place.journal().display());
+            Finding::broken(WHAT, "running, but cannot be reached", hint)
         }
-        _ => Finding::well(WHAT, "does not run; it is started when it is needed"),
+        _ => Finding::well(WHAT, "not running; starts on demand"),
     }
 }
 
@@ -64,53 +68,54 @@ fn port(config: &Config) -> Finding {
     let told = match Told::in_file(&config.settings) {
         Ok(told) => told.or_rather(config.serve.clone()),
         Err(error) => {
-            return Finding::broken(WHAT, format!("{error:#}"), "mend it, or move it away");
+            let hint = format!("fix or remove {}", config.settings.display());
+            return Finding::broken(WHAT, format!("{error:#}"), hint);
         }
     };
     let wanted = told.address();
     let Err(error) = TcpListener::bind(wanted) else {
         return Finding::well(WHAT, format!("{wanted} is free"));
     };
-    let found = format!("{wanted} cannot be had: {error}");
+    let found = format!("cannot listen on {wanted}: {error}");
     if told.port.is_some() {
         return Finding::broken(
             WHAT,
             found,
-            "end what listens there, or choose another: `--port N`",
+            "stop the program that uses it, or choose another port: `pollux serve --port N`",
         );
     }
-    let hint = "the daemon takes another one, which phones do not know; `pollux serve --port N` keeps to one";
+    let hint = "the daemon will use another port, which paired phones do not know: choose one with `pollux serve --port N`";
     Finding::warning(WHAT, found, hint)
 }
 
-/// Browsers let nobody call them from an address that they do not trust.
+/// Browsers accept push notifications only from an origin that they trust.
 fn notifications(config: &Config) -> Finding {
     const WHAT: &str = "browser notifications";
     let place = Place::new(&config.data);
     let Some(address) = place.announced().filter(|_| !place.is_free()) else {
-        return Finding::well(WHAT, "depend on the daemon's address, and it does not run");
+        return Finding::well(WHAT, "unknown: the daemon is not running");
     };
     if address.fingerprint.is_some() {
-        let found = "no phone can be called: it does not trust our own certificate";
-        let hint = "start the daemon with a certificate that it trusts (`--certificate FILE --key FILE`), or behind a \
+        let found = "not available on phones, which do not trust the self-signed certificate";
+        let hint = "start the daemon with a trusted certificate (`--certificate FILE --key FILE`), or behind a \
                     proxy that has one (`--behind-proxy ORIGIN`)";
         return Finding::warning(WHAT, found, hint);
     }
     let far: Vec<&str> =
         address.origins.iter().map(String::as_str).filter(|at| !Address::is_near(at)).collect();
     if far.is_empty() {
-        let found = "in browsers on this machine; a phone does not reach this address";
+        let found = "available in browsers on this machine; phones cannot reach this address";
         return Finding::well(WHAT, found);
     }
-    Finding::well(WHAT, format!("at {}, where its certificate is trusted", far.join(", ")))
+    Finding::well(WHAT, format!("available at {}, if its certificate is trusted", far.join(", ")))
 }
 
-/// What lets somebody in is nobody else's to read.
+/// Checks that only the user can read the credentials.
 fn rights(config: &Config) -> Finding {
-    const WHAT: &str = "file rights";
+    const WHAT: &str = "file permissions";
     let place = Place::new(&config.data);
     let Some(directory) = place.token().parent().map(Path::to_path_buf) else {
-        return Finding::well(WHAT, "nothing to look at");
+        return Finding::well(WHAT, "nothing to check");
     };
     let open: Vec<String> = [directory, place.token(), place.socket()]
         .into_iter()
@@ -118,7 +123,7 @@ fn rights(config: &Config) -> Finding {
         .map(|path| path.display().to_string())
         .collect();
     if open.is_empty() {
-        return Finding::well(WHAT, "only you can read what lets somebody in");
+        return Finding::well(WHAT, "only you can read the daemon's credentials");
     }
     let hint = format!("chmod go-rwx {}", open.join(" "));
     Finding::broken(WHAT, format!("others can read {}", open.join(", ")), hint)
@@ -132,13 +137,17 @@ fn room(what: &'static str, path: &Path) -> Finding {
     // What is not made yet will be made on the disk of what is above it.
     let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let Ok(disk) = rustix::fs::statvfs(there) else {
-        let found = format!("{} cannot be looked at", there.display());
+        let found = format!("could not read the file system of {}", there.display());
         return Finding::warning(what, found, "check the file system");
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let found = format!("{} MB free at {}", free >> 20, there.display());
     if free < ROOM {
-        return Finding::warning(what, found, "make room: sessions and the log are written there");
+        return Finding::warning(
+            what,
+            found,
+            "free some disk space: sessions and the log are stored there",
+        );
     }
     Finding::well(what, found)
 }

@@ -30,10 +30,10 @@ fn processes(clean: bool) -> Finding {
     let numbers: Vec<String> = strays.iter().map(ToString::to_string).collect();
     if clean {
         process::end_strays();
-        return Finding::well(WHAT, format!("ended: {}", numbers.join(", ")));
+        return Finding::well(WHAT, format!("stopped: {}", numbers.join(", ")));
     }
-    let found = format!("{} of a Pollux that is gone: {}", strays.len(), numbers.join(", "));
-    Finding::warning(WHAT, found, "`pollux doctor --clean` ends them")
+    let found = format!("{} left by a crashed Pollux: {}", strays.len(), numbers.join(", "));
+    Finding::warning(WHAT, found, "stop them with `pollux doctor --clean`")
 }
 
 async fn windows(config: &Config, clean: bool) -> Finding {
@@ -45,7 +45,7 @@ async fn windows(config: &Config, clean: bool) -> Finding {
     let names: Vec<String> = dead.iter().filter_map(|found| found.key.clone()).collect();
     if !clean {
         let found = format!("{}: {}", dead.len(), names.join(", "));
-        return Finding::warning(WHAT, found, "`pollux doctor --clean` closes their windows");
+        return Finding::warning(WHAT, found, "close their windows with `pollux doctor --clean`");
     }
     for found in &dead {
         // One that has gone by itself meanwhile cannot be removed any more: those that are left count.
@@ -65,41 +65,44 @@ async fn dead(config: &Config) -> Vec<Found> {
 
 /// Roles, limits and credentials of agents that are gone. A daemon that runs takes care of them itself.
 async fn lent(config: &Config, clean: bool) -> Finding {
-    const WHAT: &str = "what agents were lent";
+    const WHAT: &str = "temporary agent files";
     let place = Place::new(&config.data);
     let entries = fs::read_dir(place.lent()).into_iter().flatten().flatten();
     let left: Vec<_> = entries.map(|entry| entry.path()).collect();
     // Agents in terminals outlive the daemon, and keep what they were lent.
     let live = all(&config.tmux).await.unwrap_or_default();
-    if left.is_empty() || !place.is_free() || live.iter().any(|found| !found.dead) {
+    if left.is_empty() {
+        return Finding::well(WHAT, "none");
+    }
+    if !place.is_free() || live.iter().any(|found| !found.dead) {
         return Finding::well(WHAT, format!("{}, all in use", left.len()));
     }
     if !clean {
-        let found = format!("{} of agents that are gone", left.len());
-        let hint = "the next daemon sweeps it away, and so does `pollux doctor --clean`";
+        let found = format!("{} of agents that have ended", left.len());
+        let hint = "the next daemon removes them, or run `pollux doctor --clean`";
         return Finding::warning(WHAT, found, hint);
     }
     // What the CLI has made in a home that was lent is the user's.
     let brought = |path: &&PathBuf| apart::bring_back(&path.join("home")).is_ok();
     let gone = left.iter().filter(brought).filter(|path| fs::remove_dir_all(path).is_ok()).count();
-    Finding::well(WHAT, format!("swept away: {gone}"))
+    Finding::well(WHAT, format!("removed: {gone}"))
 }
 
-/// Context files and settings that were lent while an agent was started. Whoever lives gives back what they lent.
+/// Context files and settings that were overridden during the start of an agent, and not restored after a crash.
 fn shared(config: &Config, clean: bool) -> Finding {
-    const WHAT: &str = "your files, lent";
+    const WHAT: &str = "overridden GEMINI.md/settings";
     let shared = Shared::new(Place::new(&config.data).shared());
     let broken = |error: std::io::Error| {
-        let hint = "make what it names readable, and `pollux doctor --clean` again";
-        Finding::broken(WHAT, format!("cannot be put back: {error}"), hint)
+        let hint = "make the file readable, then run `pollux doctor --clean` again";
+        Finding::broken(WHAT, format!("cannot be restored: {error}"), hint)
     };
     let left = match shared.left() {
         Ok(left) => left,
         Err(error) => return broken(error),
     };
     if !left.is_empty() && !clean {
-        let found = format!("{} has what a Pollux that is gone has put in", listed(&left));
-        let hint = "the next daemon puts back what it was, and so does `pollux doctor --clean`";
+        let found = format!("still overridden by a crashed Pollux: {}", listed(&left));
+        let hint = "the next daemon restores them, or run `pollux doctor --clean`";
         return Finding::warning(WHAT, found, hint);
     }
     let returned = match shared.recover() {
@@ -108,8 +111,9 @@ fn shared(config: &Config, clean: bool) -> Finding {
     };
     let kept = shared.kept();
     if !kept.is_empty() {
-        let found = "somebody changed one while it was lent, and it was left as it was then";
-        let hint = format!("what it was before is in {}: compare, and remove that", listed(&kept));
+        let found = "a file was edited while Pollux overrode it, so Pollux did not restore it";
+        let hint =
+            format!("compare it with the original in {}, then delete that copy", listed(&kept));
         return Finding::warning(WHAT, found, hint);
     }
     if returned.is_empty() {
@@ -117,8 +121,8 @@ fn shared(config: &Config, clean: bool) -> Finding {
     }
     let changed = returned.iter().filter(|file| file.how == How::Changed).count();
     let paths: Vec<PathBuf> = returned.into_iter().map(|file| file.path).collect();
-    let stays = if changed > 0 { "; what you changed stays" } else { "" };
-    Finding::well(WHAT, format!("put back: {}{stays}", listed(&paths)))
+    let stays = if changed > 0 { "; your changes were kept" } else { "" };
+    Finding::well(WHAT, format!("restored: {}{stays}", listed(&paths)))
 }
 
 fn listed(paths: &[PathBuf]) -> String {

@@ -8,15 +8,17 @@ use pollux_agent::gemini::terminal::Found;
 use pollux_agent::terminal::Socket;
 use std::process::ExitCode;
 
-/// Take an agent under watch that somebody runs in tmux, without restarting it; prints its session's id
+/// Take over a Gemini CLI session already running in tmux
+///
+/// You can then watch and steer it through Pollux; it is not restarted. Prints the session ID.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Adopt {
-    /// tmux's name of its pane, such as %3; needed where there are several
+    /// tmux pane ID, such as %3; required if several panes run Gemini CLI
     pane: Option<String>,
-    /// The tmux server: a name or a path; without this the one that your own `tmux` talks to
+    /// tmux server name or socket path (default: the server that `tmux` uses)
     #[arg(long, value_name = "NAME|PATH", default_value = "default", hide_default_value = true)]
     socket: String,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -32,9 +34,9 @@ impl Adopt {
             let is = |known: &&Found| known.socket == socket && known.pane == *pane;
             if let Some(known) = known.iter().find(is) {
                 let id = known.key.as_deref().unwrap_or_default();
-                let message = format!("the agent in {pane} is known already: {id}");
+                let message = format!("pane {pane} already belongs to session {id}");
                 let trouble = Trouble::refused("adopted_already", message);
-                return Err(trouble.hint("`pollux ls` shows it").into());
+                return Err(trouble.hint("`pollux ls` lists it").into());
             }
         }
         let home = config.gemini.parent().unwrap_or(&config.gemini);

@@ -18,24 +18,27 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Answer what an agent asks; without an answer, show the question and what can be answered
+/// Answer an agent's question
+///
+/// Without CHOICE, shows the question and its choices.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  pollux answer 6c4f\n  pollux answer 6c4f allow --wait\n  \
     pollux answer 6c4f \"No, suggest changes\" --reason \"use the other table\"\n\n\
-    Exit codes: 0 answered (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped.")]
+    Exit codes: 0 answered (with --wait: turn finished), 1 rejected, 2 failed. \
+    With --wait also: 10 question, 11 session ended, 130 turn stopped.")]
 pub(crate) struct Answer {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// What it offers, or the beginning of it; its number; `allow`, `always`, `deny` whatever it calls them
+    /// Choice label, prefix or number; or `allow`, `always`, `deny`
     choice: Option<String>,
-    /// The question, where there are several
+    /// Question to answer, if several are open
     #[arg(long, value_name = "ID")]
     question: Option<String>,
-    /// What the agent is told with it
+    /// Reason to send to the agent with the answer
     #[arg(long)]
     reason: Option<String>,
-    /// What to print while waiting for an agent in a terminal
+    /// What to print while waiting (terminal sessions only)
     #[arg(long, short, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
@@ -121,8 +124,9 @@ async fn show(id: &str, json: bool, config: &Config) -> anyhow::Result<ExitCode>
     emulator.feed(captured.text.as_bytes());
     emulator.set_title(captured.told.title);
     let Some(dialog) = read(&emulator.screen()).dialog else {
-        let trouble = Trouble::refused("no_question", "the agent asks nothing");
-        return Err(trouble.hint("`pollux screen` shows what it does").into());
+        let message = format!("no question is pending in session {id}");
+        let trouble = Trouble::refused("no_question", message);
+        return Err(trouble.hint(format!("`pollux screen {id}` shows its terminal")).into());
     };
     answer::shown(&dialog.question("open"), json)?;
     Ok(ExitCode::SUCCESS)

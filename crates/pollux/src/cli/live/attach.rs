@@ -11,10 +11,12 @@ use pollux_agent::terminal::{SESSION, Socket, give_back};
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
-/// Look at an agent's own screen, and type into it; Ctrl-b d leaves, and the agent goes on
+/// Attach to a session's terminal (detach with Ctrl-b d)
+///
+/// The agent keeps running after you detach.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Attach {
-    /// The session: its id, the beginning of it, or `latest`, the newest that lives in a terminal
+    /// Session ID, unique prefix, or `latest` (the most recently active terminal session)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
 }
@@ -46,6 +48,6 @@ pub(super) fn to(found: &Found) -> anyhow::Result<ExitCode> {
     }
     Err(tmux.exec()).with_context(|| {
         Trouble::failed("no_tmux", "could not start tmux")
-            .hint("install it: agents in terminals live in it")
+            .hint("install tmux; terminal sessions need it")
     })
 }

@@ -34,59 +34,60 @@ const BEGINS: Duration = Duration::from_secs(20);
 /// How long the agent may take to start.
 const START: Duration = Duration::from_mins(1);
 
-/// Begin a session, or go on with one; prints its id
+/// Start or resume a session and print its ID
 ///
-/// The agent runs in a window of tmux, which stays when this command has ended. With `--driver acp` or `--driver headless` it
-/// is the daemon's, and has no window.
+/// The agent runs in a tmux window that stays open after this command exits. With `--driver acp` or `--driver headless`, the
+/// daemon runs the agent without a window.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  id=$(pollux new --mode auto-edit)\n  pollux send $id \"now the tests\" --wait\n  \
     pollux attach $id\n  pollux new --driver acp \"fix the tests\" --wait\n\n\
-    Exit codes: 0 begun (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped."
+    Exit codes: 0 started (with --wait: turn finished), 1 rejected, 2 failed. \
+    With --wait also: 10 question, 11 session ended, 130 turn stopped."
 )]
 pub(crate) struct New {
-    /// A prompt to begin with
+    /// First prompt
     prompt: Option<String>,
-    /// How the agent is driven: terminal, unless you say otherwise
+    /// How Pollux runs the agent (default: terminal)
     #[arg(long)]
     driver: Option<Driver>,
-    /// What the agent may do without asking: default, auto-edit, yolo, plan
-    #[arg(long, value_parser = run::mode)]
+    /// What the agent may do without asking: default, auto-edit, yolo or plan
+    #[arg(long, value_parser = run::mode, long_help = run::modes_help("What the agent may do without asking"))]
     mode: Option<Mode>,
-    /// The model
+    /// Model to use
     #[arg(long, short)]
     model: Option<String>,
-    /// Where the agent works
+    /// Working directory of the agent (default: the current directory)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// One more directory that the agent may work in
+    /// Additional directory that the agent may use
     #[arg(long, value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Go on with a session: its id, the beginning of it, or `latest` of this project
+    /// Resume a session: ID, unique prefix, or `latest` (the most recently active session of this project)
     #[arg(long, value_name = "ID|latest", conflicts_with = "session_id", add = ArgValueCompleter::new(ids))]
     resume: Option<String>,
-    /// The id that the new session shall have
+    /// Use this ID for the new session
     #[arg(long, value_name = "ID")]
     session_id: Option<String>,
-    /// A variable for the agent
+    /// Environment variable for the agent
     #[arg(long, value_name = "NAME=VALUE", value_parser = prompt::variable)]
     env: Vec<(String, String)>,
-    /// An argument that is passed on to the agent as it is
+    /// Argument to pass to the agent unchanged
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     extra_arg: Vec<String>,
-    /// The agent's program
+    /// Path to the agent's executable
     #[arg(long, value_name = "FILE")]
     agent_path: Option<PathBuf>,
-    /// How large the window is while nobody looks at it, such as 120x40
+    /// Terminal size while detached, e.g. 120x40
     #[arg(long, value_name = "WxH", value_parser = size)]
     size: Option<Size>,
-    /// Start a login shell first, for an agent that needs what only your profile sets
+    /// Start the agent from a login shell, if it needs variables from your shell profile
     #[arg(long)]
     login_shell: bool,
-    /// Look at the terminal at once
+    /// Attach to the terminal immediately
     #[arg(long)]
     attach: bool,
-    /// Go on telling what happens, until the agent has ended
+    /// Stream events until the session ends
     #[arg(long, short, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
@@ -95,7 +96,7 @@ pub(crate) struct New {
 
 /// A size as people write it, for clap.
 pub(in crate::cli) fn size(text: &str) -> Result<Size, String> {
-    let wrong = || "a size is written as columns x rows, such as 120x40".to_owned();
+    let wrong = || "expected COLUMNSxROWS, e.g. 120x40".to_owned();
     Size::parse(text).ok_or_else(wrong)
 }
 
@@ -124,9 +125,9 @@ impl New {
             let begins = async { anyhow::Ok(begins(&mut live, &mut early, BEGINS).await) };
             match or_leave(&key, begins).await? {
                 Some(true) => {}
-                Some(false) => report::warn(
-                    "the agent has not begun with the prompt yet: look with `pollux screen`",
-                ),
+                Some(false) => report::warn(&format!(
+                    "the agent has not started on the prompt yet; check with `pollux screen {key}`"
+                )),
                 None => return Ok(ExitCode::from(130)),
             }
         }
@@ -228,7 +229,7 @@ impl New {
         if let Ok(Ok(live)) = tokio::time::timeout(OPENS, start).await {
             drop(live.pane().kill().await);
         }
-        report::note("nothing was begun");
+        report::note("cancelled; no session was started");
         Ok(None)
     }
 
@@ -289,9 +290,9 @@ async fn latest(client: &Client, cwd: &Path) -> anyhow::Result<String> {
     let mut of_project =
         all.filter(|session| session.cwd.as_ref().is_some_and(|own| *own == real || own == cwd));
     of_project.next().map(|session| session.id).ok_or_else(|| {
-        let message = format!("there are no sessions of the project {}", cwd.display());
+        let message = format!("no sessions found for project {}", cwd.display());
         let trouble = Trouble::refused("no_sessions", message);
-        trouble.hint("`pollux ls --all` lists those of all projects").into()
+        trouble.hint("`pollux ls --all` lists the sessions of all projects").into()
     })
 }
 
@@ -335,7 +336,7 @@ async fn ready(live: &mut Live, teller: &mut Teller, tell: bool) -> anyhow::Resu
         Ok(Ok(true)) => {}
         Ok(Ok(false)) => return Err(screen_of_the_dead(live).await),
         Ok(Err(error)) => return Err(error),
-        Err(_) => report::warn("the agent is not ready after a minute: look with `pollux screen`"),
+        Err(_) => report::warn("the agent is not ready after 60 s; check with `pollux screen ID`"),
     }
     works |= asked.is_some();
     if let Some(question) = asked.filter(|_| !tell) {
@@ -353,14 +354,17 @@ async fn screen_of_the_dead(live: &Live) -> anyhow::Error {
     words.retain(|row| !row.trim().is_empty() && !row.starts_with("Pane is dead"));
     // What is dead needs no window.
     drop(live.pane().kill().await);
-    let message = "the agent has ended before it was ready".to_owned();
+    let message = "the agent exited before it was ready".to_owned();
     let trouble = Trouble::failed("not_started", message);
-    let trouble = trouble.hint(if is_id_taken(&words) {
-        "choose another id, or go on with that session: `pollux new --resume ID`"
+    let trouble = trouble.hint_of(if is_id_taken(&words) {
+        Some("choose another ID, or resume that session with `pollux new --resume ID`")
     } else if words.is_empty() {
-        "`pollux capabilities` says what is missing"
+        Some("`pollux capabilities` shows what is missing")
     } else {
-        "these are the agent's own words"
+        None
     });
-    anyhow::anyhow!("{}", crate::render::clean(&words.join("\n"))).context(trouble)
+    if words.is_empty() {
+        return trouble.into();
+    }
+    anyhow::anyhow!("gemini: {}", crate::render::clean(&words.join("\n"))).context(trouble)
 }

@@ -15,19 +15,21 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Stop what an agent does; done when its turn has ended
+/// Cancel the current turn
+///
+/// Returns when the turn has ended, or after 5 s.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 the turn has ended, 12 it was told to, and has not yet, 1 refused, 2 failed."
+    after_help = "Exit codes: 0 turn ended, 12 turn still running after 5 s, 1 rejected, 2 failed."
 )]
 pub(crate) struct Interrupt {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// Drop what is queued; the CLI would send it at once
+    /// Also drop prompts queued in Gemini CLI, which it would send immediately
     #[arg(long)]
     drop_queued: bool,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -75,7 +77,7 @@ impl Interrupt {
             }
             report::json(&told)?;
         } else if !ended {
-            report::warn(why);
+            report::warn(&format!("{why}; wait for it with `pollux wait {}`", self.id));
         }
         Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(12) })
     }
@@ -84,9 +86,9 @@ impl Interrupt {
 /// So long may a turn take to end after it was told to.
 const ENDS: Duration = Duration::from_secs(5);
 
-const NOT_YET: &str = "the turn was told to end, and has not yet: `pollux wait` waits for it";
+const NOT_YET: &str = "the turn has not ended yet";
 const UNSEEN: &str =
-    "the turn was told to end; the disk is full, and so its end is not seen before there is room";
+    "the disk is full, so Pollux cannot see the end of the turn until there is free space";
 
 /// Whether the turn that went on has ended. Where another one begins it has.
 fn is_end(event: &Event<'_>) -> bool {
@@ -105,16 +107,16 @@ fn is_end(event: &Event<'_>) -> bool {
 /// Change what an agent may do without asking
 #[derive(Debug, clap::Args)]
 pub(crate) struct Mode {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// default, auto-edit, yolo or plan; Claude's acceptEdits and bypassPermissions too
-    #[arg(value_name = "MODE", value_parser = run::mode)]
+    /// New mode: default, auto-edit, yolo or plan
+    #[arg(value_name = "MODE", value_parser = run::mode, long_help = run::modes_help("New mode"))]
     to: model::Mode,
-    /// Only for so many minutes; then the mode before comes back
+    /// Return to the previous mode after N minutes (needs the daemon)
     #[arg(long, value_name = "N")]
     minutes: Option<u32>,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -127,8 +129,8 @@ impl Mode {
             return change::order(&client, &self.id, command, Tell::now(self.json)).await;
         }
         if self.minutes.is_some() {
-            let message = "`--minutes` needs the daemon: nobody else is there when they are over";
-            let hint = "start it with `pollux serve --detach`, or leave the flag out";
+            let message = "`--minutes` needs the daemon, which changes the mode back";
+            let hint = "start it with `pollux serve --detach`, or remove `--minutes`";
             return Err(Trouble::refused("needs_daemon", message).hint(hint).into());
         }
         let mut live = join(&self.id, config).await?;
@@ -139,16 +141,16 @@ impl Mode {
     }
 }
 
-/// Change the model of an agent
+/// Change a session's model
 #[derive(Debug, clap::Args)]
 pub(crate) struct Model {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// The model, in the CLI's words
+    /// Model name, as the agent's CLI accepts it
     #[arg(value_name = "MODEL")]
     to: String,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -12,16 +12,16 @@ use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Show what Pollux sees of an agent's terminal: the screen as text, and what it makes of it
+/// Print a session's terminal screen and how Pollux interprets it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Screen {
-    /// The session: its id, the beginning of it, or `latest`, the newest that lives in a terminal
+    /// Session ID, unique prefix, or `latest` (the most recently active terminal session)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// One object: the rows, the status, the question, the draft, the mode
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// So many rows above the screen too
+    /// Also print N lines of scrollback
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     history: usize,
 }

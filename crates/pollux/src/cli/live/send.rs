@@ -17,30 +17,29 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Send a prompt; while the agent works it waits its turn
+/// Send a prompt; it is queued if the agent is busy
 ///
-/// In a terminal, what begins like a command of the CLI (`/compress`) is one, and what begins with `!` is for the shell;
-/// `--literal` sends anything to the model as it is.
+/// In terminal sessions, text that starts with `/` runs a Gemini CLI command (`/compress`), and text that starts with `!`
+/// runs a shell command. `--literal` sends any text to the model unchanged.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit codes: 0 sent (with --wait: done), 1 refused, 2 failed; with --wait, 10 a question is open, 11 the agent is gone, 130 the turn was stopped."
-)]
+#[command(after_help = "Exit codes: 0 sent (with --wait: turn finished), 1 rejected, 2 failed. \
+    With --wait also: 10 question, 11 session ended, 130 turn stopped.")]
 pub(crate) struct Send {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// What to send; `-`, or nothing, stands for stdin, and what is piped in beside it comes first
+    /// Prompt; `-` or no argument reads stdin. With both, stdin comes first
     text: Option<String>,
-    /// To the model as it is, whatever it begins with
+    /// Send the text to the model unchanged, even if it starts with `/` or `!`
     #[arg(long)]
     literal: bool,
-    /// A file that belongs to the prompt, such as a picture
+    /// File to attach to the prompt, such as an image
     #[arg(long, value_name = "FILE")]
     attach: Vec<PathBuf>,
-    /// What becomes of it while the agent works
+    /// What to do if the agent is busy (default: wait)
     #[arg(long, value_enum)]
     busy: Option<While>,
-    /// What to print while waiting for an agent in a terminal
+    /// What to print while waiting (terminal sessions only)
     #[arg(long, short, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
@@ -49,11 +48,11 @@ pub(crate) struct Send {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum While {
-    /// It is sent when the agent is done
+    /// Send the prompt when the turn ends
     Wait,
-    /// The CLI takes it now, and gives it to the model when the turn is over
+    /// Put the prompt into Gemini CLI's own queue now (terminal sessions only)
     Queue,
-    /// It is not sent
+    /// Fail without sending the prompt (terminal sessions only)
     Refuse,
 }
 
@@ -139,7 +138,7 @@ pub(in crate::cli) async fn or_leave<T>(
     tokio::select! {
         rest = waiting => rest.map(Some),
         _ = tokio::signal::ctrl_c() => {
-            report::note(&format!("the agent goes on: `pollux attach {id}`, `pollux interrupt {id}`"));
+            report::note(&format!("the agent keeps running: `pollux attach {id}`, `pollux interrupt {id}`"));
             Ok(None)
         }
     }
@@ -237,11 +236,11 @@ pub(in crate::cli) fn exit(rest: Rest) -> ExitCode {
         Rest::Done(StopReason::Cancelled) => ExitCode::from(130),
         Rest::Done(_) => ExitCode::from(2),
         Rest::Asked => {
-            report::quiet("it waits for an answer: `pollux answer`");
+            report::quiet("waiting for your answer: `pollux answer ID`");
             ExitCode::from(10)
         }
         Rest::Exited => {
-            report::quiet("the agent has ended");
+            report::quiet("the session has ended");
             ExitCode::from(11)
         }
     }

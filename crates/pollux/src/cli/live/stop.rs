@@ -16,13 +16,13 @@ use std::time::Duration;
 /// So long may an agent take to end.
 const ENDS: Duration = Duration::from_secs(30);
 
-/// End an agent; what was said stays
+/// Stop a session (its history is kept)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Stop {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -60,13 +60,15 @@ async fn over_daemon(client: &Client, id: &str, json: bool) -> anyhow::Result<Ex
     let gone = wait(client, &session, &[Until::Exit]);
     let Ok(gone) = tokio::time::timeout(ENDS, gone).await else {
         if client.session(&session).await?.unwritten_since.is_some() {
-            let message =
-                "the agent was told to end; nothing can be written, and so its end is not seen";
+            let message = format!(
+                "cannot tell whether session {session} has stopped: the daemon cannot write its log"
+            );
             let trouble = Trouble::failed("log_unwritten", message);
-            return Err(trouble.hint("make room on the disk that has Pollux's data").into());
+            return Err(trouble.hint("free space on the disk that stores Pollux's data").into());
         }
-        let trouble = Trouble::failed("not_stopped", "the agent was told to end, and goes on");
-        return Err(trouble.hint(format!("look at it: `pollux screen {session}`")).into());
+        let message = format!("session {session} did not stop within {} s", ENDS.as_secs());
+        let trouble = Trouble::failed("not_stopped", message);
+        return Err(trouble.hint(format!("check with `pollux screen {session}`")).into());
     };
     if gone? == Waited::Gone {
         return Err(client.gone().into());

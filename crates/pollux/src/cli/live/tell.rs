@@ -11,17 +11,17 @@ use pollux_agent::model::{
 use std::collections::HashMap;
 use std::io::Write;
 
-/// How what happens is told.
+/// Output format
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Format {
-    /// What the agent says, when it has said it
+    /// The agent's messages, each when it is complete
     Text,
-    /// Every event as it comes, one object on each line
+    /// Every event as it happens, one JSON object per line
     Events,
-    /// A few lines for somebody who looks on
+    /// A few lines for a person who watches
     #[value(skip)]
     Story,
-    /// Nothing: what was said is told at the end, in one object
+    /// Nothing until the end, then one object
     #[value(skip)]
     Kept,
 }
@@ -197,7 +197,7 @@ impl Teller {
                 report::note(&format!("  ? {}", clean(&asked.text.to_str())));
             }
             EventKind::Answered { .. } => report::note("  ✓ answered"),
-            EventKind::TurnEnded { .. } => report::quiet("  the turn is over"),
+            EventKind::TurnEnded { .. } => report::quiet("  turn ended"),
             _ => {}
         }
     }
@@ -264,7 +264,7 @@ impl Teller {
 
 /// What is said of an answer whose turn was stopped: the screen has it without its marks, and broken into rows.
 pub(in crate::cli) const BROKEN_OFF: &str =
-    "the turn was stopped in the middle of an answer; this is what was seen of it";
+    "the turn was stopped during an answer; this is the partial text";
 
 /// Whether something was seen that nobody has written down, blanks aside.
 pub(in crate::cli) fn is_news<'s>(seen: &str, mut said: impl Iterator<Item = &'s String>) -> bool {

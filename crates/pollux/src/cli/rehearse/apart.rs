@@ -37,7 +37,7 @@ impl Apart {
         [("XDG_DATA_HOME", data), ("POLLUX_TMUX", tmux), (SOCKET, hooks)]
     }
 
-    /// Ends the daemon and its agents, if somebody has started one.
+    /// Stops the daemon and its agents, if the rehearsal started one.
     pub(super) async fn end(&self) -> anyhow::Result<()> {
         let config = Config { data: self.data.join("pollux"), ..Config::read()? };
         if let Some(client) = Client::running(&config).await? {

@@ -38,8 +38,8 @@ pub(super) async fn run(
     }
     let mut child = command.spawn().map_err(|error| {
         let message = format!("could not start `{}`", program.display());
-        let trouble =
-            Trouble::failed("program_not_started", message).hint("is it installed and in PATH?");
+        let trouble = Trouble::failed("program_not_started", message)
+            .hint("check that it is installed and in PATH");
         anyhow::Error::new(error).context(trouble)
     })?;
     let group =

@@ -23,13 +23,13 @@ const STOPPED: Duration = Duration::from_secs(1);
 /// Who answers the agent's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Permission {
-    /// You, on this terminal
+    /// You, in this terminal
     Ask,
-    /// Yes to each, once; never "always"
+    /// Allow each request once, never "always"
     Auto,
-    /// No to each
+    /// Reject each request
     Deny,
-    /// What the file says that `--rules` names
+    /// Apply the rules file given with `--rules`
     Rules,
 }
 
@@ -73,8 +73,12 @@ impl Talk {
 /// Refuses rules that nobody would look at.
 pub(super) fn are_rules_used(args: &Run) -> anyhow::Result<()> {
     if args.rules.is_some() && args.permission.is_some_and(|asked| asked != Permission::Rules) {
-        let message = "`--rules` is for `--permission rules`".to_owned();
-        return Err(refused("unused_rules", message, "leave one of the two out"));
+        let message = "`--rules` only works with `--permission rules`".to_owned();
+        return Err(refused(
+            "unused_rules",
+            message,
+            "remove `--rules`, or use `--permission rules`",
+        ));
     }
     Ok(())
 }
@@ -89,13 +93,13 @@ pub(super) fn policy(args: &Run) -> anyhow::Result<Policy> {
     });
     if args.permission.is_none() && asked == Permission::Deny && args.output == Format::Text {
         report::quiet(
-            "nobody can be asked: what needs a yes is denied; `--permission auto` or `--rules FILE` lets it act",
+            "no terminal: tool calls that need approval will be denied (use `--permission auto` or `--rules FILE`)",
         );
     }
     match asked {
         Permission::Ask if !report::can_ask() => {
-            let message = "`--permission ask` needs a terminal: there is nobody to ask".to_owned();
-            let hint = "use `--permission auto`, `deny`, or `rules` with a file of rules";
+            let message = "`--permission ask` needs a terminal".to_owned();
+            let hint = "use `--permission auto`, `--permission deny`, or `--rules FILE`";
             Err(refused("nobody_to_ask", message, hint))
         }
         Permission::Ask => Ok(Policy::Ask),
@@ -107,19 +111,19 @@ pub(super) fn policy(args: &Run) -> anyhow::Result<Policy> {
 
 fn rules(args: &Run) -> anyhow::Result<Policy> {
     let Some(file) = &args.rules else {
-        let message = "`--permission rules` needs a file".to_owned();
-        return Err(refused("no_rules", message, "name it with `--rules FILE`"));
+        let message = "`--permission rules` needs a rules file".to_owned();
+        return Err(refused("no_rules", message, "add `--rules FILE`"));
     };
     let wrong = |error: String| {
-        let message = format!("cannot use the rules in {}: {error}", file.display());
-        refused("bad_rules", message, "docs/acp.md says how rules are written")
+        let message = format!("cannot use the rules file {}: {error}", file.display());
+        refused("bad_rules", message, "docs/acp.md describes the format")
     };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let rules: Rules = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let asks = rules.otherwise == pollux_agent::acp::Verdict::Ask
         || rules.rules.iter().any(|rule| rule.verdict == pollux_agent::acp::Verdict::Ask);
     if asks && !report::can_ask() {
-        return Err(wrong("they ask somebody, and there is no terminal".to_owned()));
+        return Err(wrong("a rule asks the user, but there is no terminal".to_owned()));
     }
     Ok(Policy::Rules(rules))
 }
@@ -362,7 +366,7 @@ async fn hear(
                 }
                 stopping = true;
                 line.hide();
-                report::quiet("stopping; Ctrl-C once more ends it at once");
+                report::quiet("stopping; press Ctrl-C again to kill the agent");
                 drop(control.cancel().await);
             }
             () = signals.stop.ends.told() => {
@@ -376,7 +380,8 @@ async fn hear(
 /// Refuses what cannot go together: many turns, and a format that has room for one.
 pub(super) fn check(args: &Run) -> anyhow::Result<()> {
     if args.interactive && args.output == Format::Json {
-        let message = "`-o json` is one object, and `--interactive` has many turns".to_owned();
+        let message =
+            "`-o json` prints one turn and cannot be used with `--interactive`".to_owned();
         return Err(refused("one_object", message, "use `-o events`"));
     }
     Ok(())

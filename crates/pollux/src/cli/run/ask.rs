@@ -86,13 +86,13 @@ fn ask(question: &Question<'_>, wanted: &Wanted) -> anyhow::Result<Option<Said>>
         .map(|(key, choice)| format!("[{key}] {}", printable(&choice.label.to_str())))
         .collect();
     let reject = keys.iter().find(|(key, _)| *key == 'n').map(|(_, choice)| choice.id.to_string());
-    let why = if reject.is_some() { "  [w] no, and say why" } else { "" };
+    let why = if reject.is_some() { "  [w] Reject with a reason" } else { "" };
     report::note(&format!("{}{why}", menu.join("  ")));
     let said = |choice: String, reason| Said { question: question.id.to_string(), choice, reason };
     while let Some(key) = pressed.next(wanted)? {
         if let (Some(choice), 'w') = (&reject, key) {
             drop(pressed);
-            let reason = line("why? ", wanted)?;
+            let reason = line("reason: ", wanted)?;
             let reason = reason.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
             return Ok(reason.map(|reason| said(choice.clone(), reason)));
         }

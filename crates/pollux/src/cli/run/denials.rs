@@ -91,12 +91,12 @@ fn refusal(
                 return None;
             }
             let by = match derived {
-                Some("policy") => "the policy of this run does not allow it",
-                _ => "somebody said no",
+                Some("policy") => "denied by the permission policy of this run",
+                _ => "rejected by the user",
             };
             Some(reason.as_ref().map_or_else(|| by.to_owned(), Text::to_string))
         }
-        Answer::Cancelled => Some("nobody has answered".to_owned()),
+        Answer::Cancelled => Some("the question was cancelled without an answer".to_owned()),
         Answer::Elsewhere => None,
     }
 }
@@ -149,8 +149,12 @@ mod tests {
         ]);
         let reasons: Vec<&Value> =
             told.as_array().unwrap().iter().map(|it| &it["reason"]).collect();
-        let policy = "the policy of this run does not allow it";
-        assert_eq!(reasons, [policy, "not today", "nobody has answered"], "{told:#}");
+        let policy = "denied by the permission policy of this run";
+        assert_eq!(
+            reasons,
+            [policy, "not today", "the question was cancelled without an answer"],
+            "{told:#}"
+        );
         assert_eq!(told[0]["tool"], "run_shell_command");
         assert_eq!(told[0]["tool_id"], "call-2");
     }

@@ -66,7 +66,7 @@ impl Live {
                 0 => String::new(),
                 tokens => format!(" · {} tokens", short(tokens)),
             };
-            status.set(&format!("{} · {seconds}s{tokens} · Ctrl-C stops", self.doing));
+            status.set(&format!("{} · {seconds}s{tokens} · Ctrl-C to stop", self.doing));
         }
     }
 }

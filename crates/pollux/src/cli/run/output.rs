@@ -165,7 +165,7 @@ impl Words {
                 }
             }
             EventKind::HistoryRewritten { superseded: Some(_), .. } => {
-                self.aside("↺ the text before was of an attempt that failed")?;
+                self.aside("↺ discard the text above: that attempt failed")?;
             }
             EventKind::Notice { level, text } => {
                 self.make_room()?;

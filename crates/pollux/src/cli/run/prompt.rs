@@ -26,8 +26,8 @@ pub(in crate::cli) fn read(argument: Option<&str>) -> anyhow::Result<String> {
         let mut bytes = Vec::new();
         io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() > LONGEST {
-            let hint = "put it into a file, and name the file in the prompt";
-            return Err(refused("long_prompt", "the prompt has more than 8 MB".to_owned(), hint));
+            let hint = "write it to a file, and name that file in the prompt";
+            return Err(refused("long_prompt", "the prompt is larger than 8 MB".to_owned(), hint));
         }
         piped = String::from_utf8_lossy(&bytes).into_owned();
     }
@@ -55,15 +55,15 @@ pub(super) async fn next(wanted: &Wanted) -> anyhow::Result<Option<String>> {
 
 /// Nobody has said anything.
 pub(in crate::cli) fn none() -> anyhow::Error {
-    let hint = "give it as an argument, or on stdin";
-    refused("no_prompt", "there is no prompt".to_owned(), hint)
+    let hint = "pass it as an argument or on stdin";
+    refused("no_prompt", "missing prompt".to_owned(), hint)
 }
 
 /// A file that is there.
 pub(in crate::cli) fn attached(path: &Path) -> anyhow::Result<PathBuf> {
     path.canonicalize().map_err(|error| {
         let message = format!("cannot attach {}: {error}", path.display());
-        refused("no_file", message, "name a file that is there")
+        refused("no_file", message, "check the path")
     })
 }
 
@@ -76,10 +76,10 @@ pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
         "ms" => 0.001,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err("a time is a number with s, m or h behind it".to_owned()),
+        _ => return Err("invalid duration: use e.g. 90s, 10m or 1h".to_owned()),
     };
     let Ok(number) = digits.parse::<f64>() else {
-        return Err("a time begins with a number".to_owned());
+        return Err("invalid duration: use e.g. 90s, 10m or 1h".to_owned());
     };
     Duration::try_from_secs_f64(number * factor).map_err(|error| error.to_string())
 }
@@ -87,7 +87,7 @@ pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
 /// A time with its unit: what a number alone would mean, everybody takes for something else.
 pub(in crate::cli) fn span(text: &str) -> Result<Duration, String> {
     if text.parse::<f64>().is_ok() {
-        return Err(format!("of what? Say {text}s, {text}m or {text}h"));
+        return Err(format!("missing unit: use {text}s, {text}m or {text}h"));
     }
     duration(text)
 }
@@ -97,11 +97,17 @@ pub(in crate::cli) fn seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
 }
 
+/// A positive number.
+pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "must be at least 1".to_owned())
+}
+
 /// `NAME=VALUE`.
 pub(in crate::cli) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("a variable is written NAME=VALUE".to_owned()),
+        _ => Err("expected NAME=VALUE".to_owned()),
     }
 }
 
@@ -126,7 +132,7 @@ mod tests {
     #[test]
     fn a_budget_says_its_unit() {
         assert_eq!(span("1m"), Ok(Duration::from_mins(1)));
-        assert_eq!(span("1"), Err("of what? Say 1s, 1m or 1h".to_owned()));
+        assert_eq!(span("1"), Err("missing unit: use 1s, 1m or 1h".to_owned()));
     }
 
     #[test]

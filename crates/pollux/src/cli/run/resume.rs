@@ -28,7 +28,7 @@ pub(in crate::cli) fn find(
 ) -> anyhow::Result<Resume> {
     let session = meant(wanted, cwd, config)?;
     if let Some((why, hint)) = not_resumable(session.kind) {
-        let message = format!("the session `{}` cannot be gone on with: {why}", session.id);
+        let message = format!("session `{}` cannot be resumed: {why}", session.id);
         return Err(refused("not_resumable", message, hint));
     }
     let aside = config.data.join("rescued");
@@ -39,7 +39,7 @@ pub(in crate::cli) fn find(
     let guard = guard(&resume)?;
     if cli.at_least(CLASHES) && guard.is_of_this_minute() {
         report::quiet(
-            "the session was made in this very minute; going on with it now would damage it: waiting",
+            "waiting up to 60 s: Gemini CLI would corrupt a session resumed in the minute of its creation",
         );
     }
     Ok(resume)
@@ -50,10 +50,10 @@ fn not_resumable(kind: Kind) -> Option<(&'static str, &'static str)> {
     match kind {
         Kind::Main => None,
         Kind::Subagent => Some((
-            "it is what one agent said to another",
-            "go on with the session that it belongs to: `pollux sessions list` has it",
+            "it is a subagent session",
+            "resume the session that it belongs to; `pollux sessions list` lists it",
         )),
-        Kind::Stub => Some(("nobody has said anything in it", "begin a new one")),
+        Kind::Stub => Some(("it is empty", "start a new session")),
     }
 }
 
@@ -62,9 +62,9 @@ fn something_left(resume: &Resume) -> anyhow::Result<()> {
     if resume.clone().unless_blank().is_some() {
         return Ok(());
     }
-    let message = format!("in the session `{}` nothing is left to go on with", resume.id);
+    let message = format!("session `{}` has no messages left to resume", resume.id);
     let hint = format!(
-        "the agent took back what was stopped: say it anew; `pollux sessions show {} --recover` has it",
+        "Gemini CLI removed the stopped turn; send the prompt again (`pollux sessions show {} --recover` shows it)",
         resume.id
     );
     Err(refused("not_resumable", message, &hint))
@@ -75,8 +75,8 @@ fn something_left(resume: &Resume) -> anyhow::Result<()> {
 pub(in crate::cli) fn alone(resume: Resume) -> anyhow::Result<Kept> {
     let file = File::open(&resume.file).ok();
     if let Some(Err(TryLockError::WouldBlock)) = file.as_ref().map(File::try_lock) {
-        let message = format!("somebody else goes on with the session `{}` now", resume.id);
-        return Err(refused("still_there", message, "wait until that has ended"));
+        let message = format!("another process is using session `{}`", resume.id);
+        return Err(refused("still_there", message, "wait until that process has exited"));
     }
     let guard = guard(&resume)?;
     Ok(Kept { resume, guard, _locked: file })
@@ -91,8 +91,12 @@ fn meant(wanted: &str, cwd: &Path, config: &Config) -> anyhow::Result<Session> {
     match (catalog.find(wanted), anywhere) {
         (Err(_), Some(session)) => {
             let project = session.project_name();
-            let message = format!("the session `{}` is of another project: {project}", session.id);
-            Err(refused("other_project", message, "go on with it there, or with `--cwd DIR`"))
+            let message = format!("session `{}` belongs to another project: {project}", session.id);
+            Err(refused(
+                "other_project",
+                message,
+                "resume it in that directory, or pass `--cwd DIR`",
+            ))
         }
         (found, _) => found.cloned(),
     }
@@ -105,8 +109,9 @@ fn guard(resume: &Resume) -> anyhow::Result<Guard> {
 
 /// Without a copy a session is not gone on with: it might be lost.
 fn no_copy(file: &Path, aside: &Path) -> Trouble {
-    let message = format!("could not keep a copy of {}", file.display());
-    Trouble::failed("no_copy", message).hint(format!("is there room in {}?", aside.display()))
+    let message = format!("could not back up {}", file.display());
+    Trouble::failed("no_copy", message)
+        .hint(format!("check permissions and free space in {}", aside.display()))
 }
 
 /// Refuses a session that has an agent now: two that write one file would destroy it. `more` is what else can be done about it.
@@ -137,12 +142,13 @@ pub(in crate::cli) async fn free(
     };
     let shown = terminals.iter().any(|found| found.key.as_deref() == Some(session.as_str()));
     let (who, id) = match driven {
-        Some(live) => ("the daemon drives", live.id),
-        None if shown => ("an agent in a terminal has", session.clone()),
+        Some(live) => ("under the daemon", live.id),
+        None if shown => ("in a terminal", session.clone()),
         None => return Ok(session),
     };
-    let message = format!("{who} the session `{session}` now");
-    let mut hint = format!("talk to it: `pollux send {id}`; or end it first: `pollux stop {id}`");
+    let message = format!("session `{session}` is already running {who}");
+    let mut hint =
+        format!("send a prompt with `pollux send {id}`, or stop it first with `pollux stop {id}`");
     hint.extend(more.into_iter().flat_map(|more| ["; or ", more]));
     Err(refused("still_there", message, &hint))
 }
@@ -188,8 +194,10 @@ impl Kept {
     /// The run is over: takes away what would make the next start of the CLI delete the session.
     pub(in crate::cli) fn settle(&self) {
         if let Err(error) = self.guard.move_stubs() {
-            let advice = format!("`pollux sessions rescue {}`", self.resume.id);
-            report::warn(&format!("the session is at risk ({error}): {advice}"));
+            let id = &self.resume.id;
+            report::warn(&format!(
+                "session `{id}` is at risk ({error}); back it up with `pollux sessions rescue {id}`"
+            ));
         }
     }
 }
@@ -218,7 +226,7 @@ mod tests {
         let session = session(directory.path(), true);
         let kept = alone(session.clone()).unwrap();
         let refused = alone(session.clone()).unwrap_err().to_string();
-        assert!(refused.contains("somebody else goes on with the session `s`"), "{refused}");
+        assert!(refused.contains("another process is using session `s`"), "{refused}");
         drop(kept);
         alone(session).unwrap();
     }
@@ -227,6 +235,6 @@ mod tests {
     fn a_session_in_which_nothing_is_left_is_not_gone_on_with() {
         let directory = tempfile::tempdir().unwrap();
         let refused = something_left(&session(directory.path(), false)).unwrap_err().to_string();
-        assert!(refused.contains("nothing is left to go on with"), "{refused}");
+        assert!(refused.contains("has no messages left to resume"), "{refused}");
     }
 }

@@ -9,9 +9,11 @@ pub(super) const HERE: &str = if cfg!(target_os = "macos") { "launchd" } else { 
 
 /// A unit that runs this very program, for the user with this home.
 pub(super) fn unit(systemd: bool, home: Option<&Path>) -> anyhow::Result<String> {
-    let program = std::env::current_exe().context("where is this program?")?;
-    let program = program.to_str().context("the path of this program is no text")?;
-    let home = home.and_then(Path::to_str).context("the path of your home is no text")?;
+    let program = std::env::current_exe().context("could not find the path of this program")?;
+    let program = program.to_str().context("the path of this program is not valid UTF-8")?;
+    let home = home
+        .and_then(Path::to_str)
+        .context("the path of your home directory is not valid UTF-8")?;
     Ok(text(systemd, program, home))
 }
 
@@ -22,7 +24,7 @@ fn text(systemd: bool, program: &str, home: &str) -> String {
         format!(
             "# ~/.config/systemd/user/pollux.service\n\
              # systemctl --user enable --now pollux\n\
-             [Unit]\nDescription=Pollux: Gemini CLI sessions that stay\n\n\
+             [Unit]\nDescription=Pollux daemon for Gemini CLI sessions\n\n\
              [Service]\nExecStart=\"{program}\" serve\nRestart=on-failure\nKillMode=process\nTimeoutStopSec=30\n\n\
              [Install]\nWantedBy=default.target\n"
         )

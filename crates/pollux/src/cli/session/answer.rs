@@ -38,7 +38,8 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
             open.push((asked, question.shown.clone()));
         }
     }
-    let [(asked, shown)] = open.as_slice() else { return Err(which(&open)) };
+    let missing = || which(&summary.id, args.question.as_deref(), &open);
+    let [(asked, shown)] = open.as_slice() else { return Err(missing()) };
     let Some(choice) = &args.choice else {
         if args.tell.json {
             report::json(&summary.questions)?;
@@ -49,7 +50,7 @@ pub(crate) async fn run(client: &Client, args: Given) -> anyhow::Result<ExitCode
     };
     let Chosen { at, words } = chosen(asked, choice, args.reason.is_some())?;
     let reason = words.map(str::to_owned).or(args.reason);
-    let Some(option) = asked.options.get(at) else { return Err(which(&open)) };
+    let Some(option) = asked.options.get(at) else { return Err(missing()) };
     let choice = option.id.to_string();
     let command = Command::Answer {
         question_id: asked.id.to_string(),
@@ -74,16 +75,20 @@ pub(super) fn note(summary: &Summary) -> anyhow::Result<()> {
         let asked: Question<'_> = serde_json::from_str(open.question.get())?;
         report::note(as_text(&asked).trim_end());
     }
-    report::quiet("it waits for an answer: `pollux answer`");
+    report::quiet(&format!("waiting for your answer: `pollux answer {}`", summary.id));
     Ok(())
 }
 
-fn which(open: &[(Question<'_>, String)]) -> anyhow::Error {
+fn which(session: &str, wanted: Option<&str>, open: &[(Question<'_>, String)]) -> anyhow::Error {
     if open.is_empty() {
-        let trouble = Trouble::refused("no_question", "there is no such question");
-        return trouble.hint("`pollux show ID` shows what a session asks").into();
+        let message = match wanted {
+            Some(id) => format!("question `{id}` is not pending in session {session}"),
+            None => format!("no question is pending in session {session}"),
+        };
+        let trouble = Trouble::refused("no_question", message);
+        return trouble.hint(format!("`pollux show {session}` shows the session's state")).into();
     }
-    let mut hint = "say which, with `--question ID`:".to_owned();
+    let mut hint = "choose one with `--question ID`:".to_owned();
     for (asked, _) in open {
         // Writing to a string does not fail.
         let _written = write!(
@@ -93,7 +98,7 @@ fn which(open: &[(Question<'_>, String)]) -> anyhow::Error {
             printable(&asked.text.to_str())
         );
     }
-    let message = format!("{} questions are open", open.len());
+    let message = format!("{} questions are pending in session {session}", open.len());
     Trouble::refused("several_questions", message).hint(hint).into()
 }
 
@@ -117,8 +122,8 @@ fn chosen<'w>(asked: &Question<'_>, word: &'w str, reason: bool) -> anyhow::Resu
         .collect();
     choose(&all, word, reason).map_err(|unclear| {
         let why = match unclear {
-            Unclear::None => format!("`{word}` was not offered"),
-            Unclear::Several => format!("`{word}` fits more than one of what was offered"),
+            Unclear::None => format!("`{word}` is not one of the choices"),
+            Unclear::Several => format!("`{word}` matches more than one choice"),
         };
         Trouble::refused("unknown_choice", why).hint(as_text(asked)).into()
     })

@@ -15,10 +15,10 @@ use std::process::ExitCode;
 /// When a command is done, and how it says so.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Tell {
-    /// Wait until the agent has nothing more to do, or asks
+    /// Wait until the session is idle, has a question, or has ended
     #[arg(long, short)]
     pub wait: bool,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -76,25 +76,25 @@ pub(crate) async fn order(
     waiting::until_idle(client, &summary, own, tell.json.then_some(Object::Reply(&reply))).await
 }
 
-/// The prompts that wait: list them, change one, take one back, go on
+/// List, edit or cancel queued prompts
 #[derive(Debug, clap::Args)]
 pub(crate) struct Queue {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
-    /// Give the prompt with this id another text
+    /// Edit this queued prompt
     #[arg(long, value_name = "ID", requires = "text", conflicts_with_all = ["cancel", "go_on"])]
     edit: Option<String>,
-    /// The other text
+    /// New text for the edited prompt
     #[arg(long, requires = "edit")]
     text: Option<String>,
-    /// Take back the prompt with this id
+    /// Cancel this queued prompt
     #[arg(long, value_name = "ID", conflicts_with = "go_on")]
     cancel: Option<String>,
-    /// Go on with what waits after a turn that was stopped
+    /// Resume the queue after a turn was stopped
     #[arg(long = "continue")]
     go_on: bool,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -127,14 +127,17 @@ pub(crate) fn told(reply: &Reply, json: bool) -> anyhow::Result<()> {
     }
     let Reply::Done(done) = reply else { return Ok(()) };
     match done {
-        Done::Queued { before, .. } => report::note(&format!("queued, {before} before it")),
+        Done::Queued { before: 0, .. } => report::note("queued (next)"),
+        Done::Queued { before, .. } => report::note(&format!("queued ({before} ahead of it)")),
         Done::Answered { outcome, yours: false } => report::note(&match outcome {
-            Outcome::Chosen { choice, by } => {
-                let by = by.as_deref().unwrap_or("somebody");
-                format!("{} has answered `{}` before", clean(by), clean(choice))
+            Outcome::Chosen { choice, by: Some(by) } => {
+                format!("{} already answered `{}`", clean(by), clean(choice))
             }
-            Outcome::Cancelled => "nobody has answered it in time".to_owned(),
-            Outcome::Elsewhere => "it was answered in the agent's own terminal".to_owned(),
+            Outcome::Chosen { choice, by: None } => {
+                format!("already answered with `{}`", clean(choice))
+            }
+            Outcome::Cancelled => "the question was cancelled before it was answered".to_owned(),
+            Outcome::Elsewhere => "already answered in the agent's own terminal".to_owned(),
         }),
         _ => {}
     }

@@ -53,7 +53,7 @@ impl Change {
         match tokio::time::timeout(SAYS, heard).await {
             Ok(heard) => heard?,
             Err(_late) => {
-                report::note("the agent has not said yet that it does so");
+                report::note("the agent has not confirmed the change yet");
                 return Ok(());
             }
         }
@@ -62,7 +62,7 @@ impl Change {
             None => Err(client.gone().into()),
             Some(Ok(())) => Ok(()),
             Some(Err(why)) => {
-                let hint = format!("`pollux show {}` shows what it is now", before.id);
+                let hint = format!("`pollux show {}` shows the current mode and model", before.id);
                 Err(Trouble::refused("not_taken", clean(&why)).hint(hint).into())
             }
         }

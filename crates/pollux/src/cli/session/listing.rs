@@ -14,17 +14,20 @@ use std::process::ExitCode;
 const SHOWN: usize = 30;
 const MOST: usize = 1000;
 
-/// The sessions of the daemon: those that it drives, and those that Gemini CLI writes by itself
+/// List sessions, including those that Pollux did not start
+///
+/// With `--all`, also lists ended sessions, and those that Pollux knows only from Gemini CLI's session files.
+/// `pollux sessions list` reads these files directly.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Ls {
-    /// Also those whose agent is gone
+    /// Include ended sessions
     #[arg(long, short)]
     all: bool,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Only the ids
+    /// Print only IDs
     #[arg(long, short)]
     quiet: bool,
 }
@@ -76,12 +79,16 @@ fn table(sessions: &[Summary], all: bool) -> anyhow::Result<()> {
     if sessions.len() > window {
         let more = sessions.len() - window;
         report::note(&format!(
-            "… and {more} more: `pollux ls --json` has them, piped it lists all"
+            "… and {more} more; `pollux ls --json` lists all of them, and so does a pipe"
         ));
     }
     if sessions.is_empty() {
-        let more = if all { "" } else { ", or see all with `pollux ls --all`" };
-        report::note(&format!("no agent is there: begin with `pollux new`{more}"));
+        let (running, more) = if all {
+            ("", "")
+        } else {
+            ("running ", ", or list ended ones with `pollux ls --all`")
+        };
+        report::note(&format!("no {running}sessions; start one with `pollux new`{more}"));
     }
     Ok(())
 }
@@ -96,7 +103,7 @@ pub(super) fn status(session: &Summary) -> Cell {
         SessionStatus::Error => ("error", AnsiColor::Red),
         SessionStatus::Exited => ("exited", AnsiColor::BrightBlack),
     };
-    let unwritten = session.unwritten_since.map(|since| ("unwritten", since));
+    let unwritten = session.unwritten_since.map(|since| ("log outage", since));
     let stalled = session.stalled_since.map(|since| ("stalled", since));
     match unwritten.or(stalled) {
         Some((what, since)) => {

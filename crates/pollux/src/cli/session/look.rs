@@ -16,16 +16,16 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// What a session is, what waits in it, and its last messages
+/// Show a session: status, messages, open questions, queued prompts
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
-    /// How many messages
+    /// Number of latest messages to show
     #[arg(long, default_value_t = 5)]
     messages: usize,
-    /// One object: the session, and its messages
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +59,12 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
     for open in &summary.questions {
         let question: Value = serde_json::from_str(open.question.get())?;
         let asked = question["text"].as_str().unwrap_or_default();
-        writeln!(out, "\nasks: {}  (`pollux answer {}`)", clean(asked), printable(&summary.id))?;
+        writeln!(
+            out,
+            "\nquestion: {}  (`pollux answer {}`)",
+            clean(asked),
+            printable(&summary.id)
+        )?;
     }
     if summary.status == SessionStatus::Exited
         && let Some(why) = super::ended::why(&client, &summary).await?
@@ -67,7 +72,7 @@ pub(super) async fn show(args: Show, config: &Config) -> anyhow::Result<ExitCode
         writeln!(out, "\nended: {}", clean(&why))?;
     }
     for queued in &summary.queue {
-        writeln!(out, "\nwaits: {}", clean(&queued.text))?;
+        writeln!(out, "\nqueued: {}", clean(&queued.text))?;
     }
     Ok(out.flush().map(|()| ExitCode::SUCCESS)?)
 }
@@ -78,7 +83,7 @@ fn head(summary: &Summary) -> Table {
         ("mode", Align::Left),
         ("model", Align::Left),
         ("messages", Align::Right),
-        ("where", Align::Flexible),
+        ("directory", Align::Flexible),
     ])
     .less_needed(&["messages", "model"]);
     let place = summary.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
@@ -113,22 +118,22 @@ fn said(message: &Value) -> Option<String> {
     Some(format!("{role}:{begin}{}", lines.join("\n")))
 }
 
-/// The events of a session, one JSON object on each line
+/// Print a session's events, one JSON object per line
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
-    /// Go on with what comes
+    /// Keep printing new events
     #[arg(long, short)]
     follow: bool,
-    /// Only events after this number
+    /// Print only events after this sequence number
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
-    /// Only the last so many
+    /// Print only the last N events
     #[arg(long, short = 'n', value_name = "N")]
     tail: Option<u64>,
-    /// What it prints is JSON anyway
+    /// Print JSON
     #[arg(long, hide = true)]
     json: bool,
 }
@@ -187,16 +192,19 @@ struct Now {
     status: SessionStatus,
 }
 
-/// Find words in all that the daemon has seen
+/// Search what the daemon has recorded (see also `sessions search`)
+///
+/// The daemon records the sessions that it runs, and other sessions once you have opened them in Pollux.
+/// `pollux sessions search` searches all Gemini CLI session files on this machine.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Search {
-    /// The words; the last one may be the beginning of one
+    /// Words to search for; the last one may be a prefix
     #[arg(required = true)]
     words: Vec<String>,
-    /// How many places at most
+    /// Maximum number of matches
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -215,8 +223,9 @@ pub(super) async fn search(args: Search, config: &Config) -> anyhow::Result<Exit
         };
         report::text(&hits.found.iter().map(line).collect::<String>())?;
         if hits.found.is_empty() {
-            let trouble = Trouble::refused("nothing_found", "nothing like that was said");
-            let hint = "`pollux sessions search` looks into all that Gemini has written here";
+            let trouble = Trouble::refused("nothing_found", "no matches");
+            let hint =
+                "`pollux sessions search` searches all Gemini CLI session files on this machine";
             return Ok(report::nothing(&trouble.hint(hint)));
         }
     }

@@ -15,25 +15,27 @@ use serde::Deserialize;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Let a browser or a phone in: a QR code, and a short code for those who cannot scan
+/// Pair a browser or phone
+///
+/// Prints a QR code, and a short code to type in if the device cannot scan it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The code is good once, for two minutes or what `--minutes` says, and for five tries. A daemon on loopback is reached from this \
-    machine only: for a phone, `pollux serve --bind 0.0.0.0`, or a tunnel with `--behind-proxy`.\n\nWith our own \
-    certificate a browser warns once: compare the fingerprint. Installing the app and push need a certificate that the \
-    phone trusts."
+    after_help = "The code works once and allows five attempts. It expires after 2 minutes, or after `--minutes`. A daemon that listens \
+    on localhost is reachable only from this machine. For a phone, use `pollux serve --bind 0.0.0.0`, or a tunnel with \
+    `--behind-proxy`.\n\nBrowsers warn once about the self-signed certificate: compare its fingerprint. Notifications and \
+    installing the app need a certificate that the phone trusts."
 )]
 pub(crate) struct Pair {
-    /// What the device is called
+    /// Name of the device
     #[arg(long, default_value = "browser")]
     name: String,
-    /// What it may do
+    /// What the device may do
     #[arg(long, value_delimiter = ',', default_value = "view,prompt,approve")]
     scopes: Vec<Scope>,
-    /// How long the code is good for, up to 60
+    /// Minutes until the code expires, up to 60
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=60))]
     minutes: u8,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -49,16 +51,16 @@ pub(super) async fn pair(args: Pair, config: &Config) -> anyhow::Result<ExitCode
     door(&pair)?;
     if pair.urls.iter().all(|url| Address::is_near(url)) {
         report::note(
-            "no phone reaches this address: `pollux serve down`, then `pollux serve --bind 0.0.0.0 --detach`; \
-             `bind` in config.toml keeps it so",
+            "this daemon only listens on localhost; to pair a phone, restart it: `pollux serve down`, then \
+             `pollux serve --bind 0.0.0.0 --detach`; set `bind` in config.toml to make this permanent",
         );
     }
-    report::quiet(&format!("good once, for {}", minutes(args.minutes)));
+    report::quiet(&format!("valid for one use, expires in {}", minutes(args.minutes)));
     Ok(ExitCode::SUCCESS)
 }
 
 fn minutes(count: u8) -> String {
-    if count == 1 { "a minute".to_owned() } else { format!("{count} minutes") }
+    if count == 1 { "1 minute".to_owned() } else { format!("{count} minutes") }
 }
 
 /// Shows the way in: a picture, the address behind it, and the code.
@@ -74,20 +76,20 @@ pub(crate) fn door(pair: &Code) -> anyhow::Result<()> {
         writeln!(out, "  certificate (SHA-256)  {fingerprint}")?;
         writeln!(
             out,
-            "  no notifications and no installing: phones do not trust our own certificate"
+            "  the self-signed certificate works for viewing; notifications and installing need a trusted one"
         )?;
     }
     out.flush()?;
     Ok(())
 }
 
-/// The devices that were let in
+/// List paired devices, or revoke one
 #[derive(Debug, clap::Args)]
 pub(crate) struct Devices {
-    /// Let this one in no more: its id, the beginning of it, or its name
+    /// Revoke this device (ID, unique prefix, or name)
     #[arg(long, value_name = "ID|NAME")]
     revoke: Option<String>,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -101,7 +103,7 @@ pub(super) async fn devices(args: Devices, config: &Config) -> anyhow::Result<Ex
             if args.json {
                 report::json(&[device])?;
             } else {
-                report::note(&format!("{} is let in no more", clean(&device.name)));
+                report::note(&format!("revoked {}", clean(&device.name)));
             }
         }
         None if args.json => report::json(&all.devices)?,
@@ -119,9 +121,12 @@ async fn revoke<'d>(
     let is = |device: &&Device| begins(&device.id) || device.name == wanted;
     let found: Vec<&Device> = all.iter().filter(is).collect();
     let [device] = found.as_slice() else {
-        let message = format!("`{wanted}` names {} devices", found.len());
+        let message = match found.len() {
+            0 => format!("no device matches `{wanted}`"),
+            many => format!("`{wanted}` matches {many} devices"),
+        };
         let trouble = Trouble::refused("unknown_device", message);
-        return Err(trouble.hint("`pollux devices` lists them").into());
+        return Err(trouble.hint("`pollux devices` lists device IDs").into());
     };
     let _gone: Health = client.delete(&format!("/api/v1/devices/{}", escaped(&device.id))).await?;
     Ok(device)
@@ -132,9 +137,9 @@ fn table(devices: &[Device]) -> Table {
         ("id", Align::Left),
         ("name", Align::Flexible),
         ("scopes", Align::Left),
-        ("seen", Align::Left),
+        ("last seen", Align::Left),
     ])
-    .less_needed(&["seen", "scopes"]);
+    .less_needed(&["last seen", "scopes"]);
     for device in devices {
         let scopes: Vec<String> =
             device.scopes.iter().map(|scope| format!("{scope:?}").to_lowercase()).collect();
@@ -154,18 +159,18 @@ fn list(devices: &[Device]) -> anyhow::Result<()> {
     table(devices).write(&mut out, report::width().or(Some(120)))?;
     out.flush()?;
     if devices.is_empty() {
-        report::note("no device is let in: `pollux pair` adds one");
+        report::note("no paired devices; add one with `pollux pair`");
     }
     Ok(())
 }
 
-/// Who did what: answers with the hash of what was shown, modes, prompts, devices
+/// Show the audit log: answers, prompts, mode changes, devices
 #[derive(Debug, clap::Args)]
 pub(crate) struct Audit {
-    /// How many entries
+    /// Number of entries to show
     #[arg(long, default_value_t = 50)]
     limit: usize,
-    /// One object on each line
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -20,30 +20,36 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Wait until the agent is idle, asks, or is gone
+/// Wait until a session is idle, has a question, or has ended
+///
+/// Without `--for`, returns when the session reaches any of these states. With `--for`, other states do not end the wait,
+/// except that a session that ends always does (exit code 11). Prints `idle`, `question`, `exit` or `timeout`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 idle, 10 a question is open, 11 the agent is gone, 12 the time is over, 1 refused, 2 failed."
+    after_help = "Exit codes: 0 idle, 10 question, 11 ended, 12 timed out, 1 rejected, 2 failed."
 )]
 pub(crate) struct Wait {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
-    /// For what; by default for any of them
+    /// State to wait for; repeat the flag to accept several (default: any state)
     #[arg(long = "for", value_name = "WHAT")]
     what: Vec<What>,
-    /// At most so long, such as 90s, 10m or 1h
+    /// Give up after this time, e.g. 90s, 10m or 1h
     #[arg(long, value_parser = crate::cli::run::duration)]
     timeout: Option<Duration>,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum What {
+    /// The agent is idle: the turn is over, even if it failed
     Idle,
+    /// The agent asks a question
     Question,
+    /// The session has ended
     Exit,
 }
 
@@ -135,8 +141,10 @@ pub(super) async fn until_idle(
     };
     if until == Until::Idle && is_held(client, &before.id, own.prompt).await? {
         since = Since { ended: Some(StopReason::Cancelled), ..Since::default() };
-        let go_on = format!("`pollux queue {} --continue` sends it", before.id);
-        report::note(&format!("the turn before it was stopped, and the prompt waits: {go_on}"));
+        let resume = format!("send it with `pollux queue {} --continue`", before.id);
+        report::note(&format!(
+            "the previous turn was stopped, so the prompt stays queued; {resume}"
+        ));
     }
     let rest = match (until, since.ended) {
         // After a turn that failed or was stopped the agent is idle too.

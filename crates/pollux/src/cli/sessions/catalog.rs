@@ -71,9 +71,9 @@ impl Catalog {
             [one] => Ok(one),
             [] => Err(self.unknown(wanted)),
             many => {
-                let message = format!("`{wanted}` is the beginning of {} sessions", many.len());
+                let message = format!("`{wanted}` matches {} sessions", many.len());
                 Err(Trouble::refused("ambiguous_session", message)
-                    .hint(offer("give more of it", many))
+                    .hint(offer("use a longer prefix", many))
                     .into())
             }
         }
@@ -87,8 +87,8 @@ impl Catalog {
         };
         let session = known.agent_id.and_then(|id| self.find(&id).ok());
         session.ok_or_else(|| {
-            let message = format!("the agent of the session `{wanted}` has written nothing yet");
-            let hint = format!("`pollux show {wanted}` shows what the daemon knows of it");
+            let message = format!("session `{wanted}` has no session file yet");
+            let hint = format!("`pollux show {wanted}` shows what the daemon has recorded");
             Trouble::refused("unknown_session", message).hint(hint).into()
         })
     }
@@ -99,23 +99,24 @@ impl Catalog {
         if main.is_empty() {
             return self.nothing().into();
         }
-        let trouble =
-            Trouble::refused("unknown_session", format!("there is no session `{wanted}`"));
-        trouble.hint(offer("the newest ones are", &main)).into()
+        let trouble = Trouble::refused("unknown_session", format!("no session matches `{wanted}`"));
+        trouble.hint(offer("the newest sessions are", &main)).into()
     }
 
     /// There is no session at all.
     pub(in crate::cli) fn nothing(&self) -> Trouble {
-        let message = format!("there are no sessions in {}", self.gemini.display());
-        let hint = "Gemini CLI keeps them below `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`";
+        let message = format!("no sessions found in {}", self.gemini.display());
+        let hint =
+            "Gemini CLI stores sessions in `$GEMINI_CLI_HOME/.gemini`, by default `~/.gemini`";
         Trouble::refused("no_sessions", message).hint(hint)
     }
 
     /// There is no session of a project, where one was named.
     pub(super) fn nothing_of(&self, project: Option<&Path>) -> Trouble {
         let Some(project) = project else { return self.nothing() };
-        let message = format!("there are no sessions of the project {}", project.display());
-        let hint = "`pollux sessions list` shows those of all projects, `--all` those with nothing said in them";
+        let message = format!("no sessions found for project {}", project.display());
+        let hint =
+            "`pollux sessions list` lists the sessions of all projects; add `--all` for empty ones";
         Trouble::refused("no_sessions", message).hint(hint)
     }
 }
@@ -129,7 +130,7 @@ fn of_daemon(wanted: &str, config: &Config) -> Option<Summary> {
 /// Sessions to choose from, as a hint.
 fn offer(what: &str, sessions: &[&Session]) -> String {
     let line = |session: &&Session| {
-        let title = session.digest.title().unwrap_or("(nothing said)");
+        let title = session.digest.title().unwrap_or("(empty)");
         format!("\n  {}  {}", session.id, table::cut(&table::printable(title), 60))
     };
     let lines: String = sessions.iter().take(CANDIDATES).map(line).collect();
@@ -148,7 +149,7 @@ fn tell(problems: &[Problem]) {
     if problems.len() > PROBLEMS_SHOWN {
         let more = problems.len() - PROBLEMS_SHOWN;
         report::warn(&format!(
-            "… and {more} more things were skipped; `pollux sessions show FILE` tells of one file"
+            "… and {more} more problems; `pollux sessions show FILE` shows those of one file"
         ));
     }
 }

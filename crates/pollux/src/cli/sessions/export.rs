@@ -19,48 +19,48 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "`claude` writes DIR/<project>/<session>.jsonl, the layout of Claude Code's own transcripts: \
-    `--to ~/.claude/projects` puts them where its readers look. The others write DIR/<day>-<session>.<ending>.\n\n\
+    after_help = "`--format claude` writes DIR/<project>/<session>.jsonl, Claude Code's own layout. Use `--to ~/.claude/projects` \
+    to let Claude Code tools find the exports. The other formats write DIR/<date>-<session>.<extension>.\n\n\
     Examples:\n  pollux sessions export latest --to page --format html\n  \
     pollux sessions export --all --project . --to archive --format markdown"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Export {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently changed session); required unless `--all`
     #[arg(value_name = "ID|latest", required_unless_present = "all")]
     session: Option<String>,
-    /// All sessions
+    /// Export all sessions
     #[arg(long, conflicts_with = "session")]
     all: bool,
-    /// With `--all`: only sessions of this project's directory
+    /// Export only this project directory's sessions
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// With `--all`: also what agents said to subagents
+    /// With `--all`: include subagent sessions
     #[arg(long, conflicts_with = "session")]
     subagents: bool,
-    /// Where the files go; it is made where it is not there
+    /// Output directory; created if missing
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// How they are written
+    /// Output format
     #[arg(long, value_enum)]
     format: Written,
-    /// With what the model thought (`json`, `claude` and `html` always have it)
+    /// With `markdown`: include the model's thoughts (the other formats always do)
     #[arg(long)]
     thinking: bool,
-    /// An array of the files
+    /// Print the paths of the written files as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Written {
-    /// Claude Code's transcript rows
+    /// Claude Code transcript (JSONL)
     Claude,
-    /// The array of messages, each with its upstream object
+    /// Array of messages, each with the original object from Gemini CLI
     Json,
-    /// A document
+    /// Markdown document
     Markdown,
-    /// One self-contained page
+    /// Self-contained HTML page
     Html,
 }
 
@@ -119,7 +119,7 @@ fn write(session: &Session, args: &Export) -> anyhow::Result<PathBuf> {
     written.with_context(|| {
         let trouble =
             Trouble::failed("unwritable_file", format!("could not write {}", path.display()));
-        trouble.hint("name a directory that you may write to with `--to`")
+        trouble.hint("choose a writable directory with `--to DIR`")
     })?;
     Ok(path)
 }
@@ -150,7 +150,7 @@ pub(in crate::cli) fn transcript(
         .with_context(|| {
             let message = format!("could not write {}", path.display());
             Trouble::failed("unwritable_file", message)
-                .hint("name a directory that you may write to with `--transcripts`")
+                .hint("choose a writable directory with `--transcripts DIR`")
         })
 }
 

@@ -16,26 +16,29 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "What is there is shown first, then what comes, until you stop it.\n\n\
-    Examples:\n  pollux sessions follow latest\n  pollux sessions follow --all --json | jq .type")]
+#[command(
+    after_help = "Prints existing messages first, then new ones until you press Ctrl-C. With `--json`, prints events, one \
+    object per line, each with the path of its session file.\n\n\
+    Examples:\n  pollux sessions follow latest\n  pollux sessions follow --all --json | jq .type"
+)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Follow {
-    /// A session's id or the beginning of it, a session file, or `latest`
+    /// Session ID, unique prefix, session file, or `latest` (the most recently changed session); required unless `--all`
     #[arg(value_name = "ID|FILE|latest", required_unless_present = "all")]
     session: Option<String>,
-    /// All sessions, also those that begin later; only what comes from now on
+    /// Follow all sessions, including ones that start later; skips existing messages
     #[arg(long, conflicts_with = "session")]
     all: bool,
-    /// Only what comes from now on
+    /// Skip existing messages
     #[arg(long)]
     skip_existing: bool,
-    /// With what the model thought
+    /// Include the model's thoughts
     #[arg(long)]
     thinking: bool,
-    /// Stop after so many seconds
+    /// Stop after this many seconds
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Events, one JSON object on each line, each with the file that it came from
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -114,12 +117,12 @@ impl Shown<'_> {
             EventKind::HistoryRewritten { removed, .. } => {
                 writeln!(
                     out,
-                    "\n{dim}· {} are no longer part of the conversation{dim:#}",
+                    "\n{dim}· {} removed from the conversation{dim:#}",
                     messages(removed.len())
                 )?;
             }
             EventKind::SessionChanged(SessionChange { title: Some(title), .. }) => {
-                writeln!(out, "{dim}· about: {}{dim:#}", render::clean(&title.to_str()))?;
+                writeln!(out, "{dim}· title: {}{dim:#}", render::clean(&title.to_str()))?;
             }
             EventKind::SessionEnded { reason } => writeln!(out, "\n{dim}· {reason}{dim:#}")?,
             EventKind::Notice { level: Level::Warning | Level::Error, text } => report::warn(text),

@@ -23,19 +23,19 @@ const SHOWN: usize = 30;
     after_help = "Examples:\n  pollux sessions list --project .\n  pollux sessions list --json | jq '.[0]'"
 )]
 pub(crate) struct List {
-    /// Only sessions of this project's directory
+    /// List only this project directory's sessions
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Everything: also start-up stubs and subagents, and more than a window holds
+    /// Include empty and subagent sessions; no row limit
     #[arg(long)]
     all: bool,
-    /// At most so many; a terminal shows 30 unless told otherwise
+    /// Maximum number of sessions (default in a terminal: 30)
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Also the sessions that agents had with subagents
+    /// Include subagent sessions
     #[arg(long)]
     subagents: bool,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -123,7 +123,7 @@ fn table(sessions: &[&Session], all: usize) -> anyhow::Result<()> {
     .less_needed(&["project", "model", "messages", "tokens"]);
     let now = now();
     for session in sessions {
-        let title = session.digest.title().unwrap_or("(nothing said)");
+        let title = session.digest.title().unwrap_or("(empty)");
         let title = match (&session.risk, session.kind) {
             (Some(_), _) => Cell::styled(format!("at risk: {title}"), alarm),
             (None, Kind::Subagent) => Cell::styled(format!("↳ {title}"), dim),
@@ -162,14 +162,14 @@ fn home_shortened(project: &str) -> String {
 
 fn footer(sessions: &[&Session], all: usize) {
     if sessions.len() < all {
-        report::note(&format!("… and {} more: `--limit N`", all - sessions.len()));
+        report::note(&format!("… and {} more; `--limit N` shows more", all - sessions.len()));
     }
     let endangered = sessions.iter().filter(|session| session.risk.is_some()).count();
     if endangered > 0 {
         let sessions = count(endangered as u64, "session");
         report::warn(&format!(
-            "{sessions} at risk: the next start of Gemini CLI in that project may delete what is there; \
-             `pollux sessions rescue --all` saves it"
+            "{sessions} at risk: Gemini CLI may delete session data at its next start in that project; \
+             back it up with `pollux sessions rescue --all`"
         ));
     }
 }

@@ -15,24 +15,24 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(
-    after_help = "From 0.47 on, Gemini CLI deletes a resumed session at its next start, together with the stub that the \
-    resume left behind. A rescue copies the session aside and moves the stub out of the CLI's sight.\n\n\
+    after_help = "At its next start, Gemini CLI 0.47 and later deletes a resumed session together with the empty stub file that \
+    the resume left behind. A rescue copies the session and moves the stub away, so that Gemini CLI does not find it.\n\n\
     Example:\n  pollux sessions rescue --all --yes"
 )]
 pub(crate) struct Rescue {
-    /// The session to save: its id, the beginning of it, or `latest`; without one, all that are at risk
+    /// Session ID, unique prefix, or `latest` (the most recently changed session); default: all sessions at risk
     #[arg(value_name = "ID")]
     session: Option<String>,
-    /// All sessions at risk, as without an ID
+    /// Back up all sessions at risk (the default)
     #[arg(long, conflicts_with = "session")]
     all: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Where the copies go
+    /// Directory for the copies
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
-    /// An array of what was done
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Rescue, config: &Config) -> anyhow::Result<ExitCode> {
         None => catalog.sessions.iter().filter(|session| session.risk.is_some()).collect(),
     };
     if chosen.is_empty() {
-        report::note("no session is at risk");
+        report::note("no sessions at risk");
     } else if !args.yes {
         ask(&chosen)?;
     }
@@ -73,38 +73,44 @@ pub(super) fn run(args: &Rescue, config: &Config) -> anyhow::Result<ExitCode> {
 /// Says what will be done, and does not go on without a yes.
 fn ask(sessions: &[&Session]) -> anyhow::Result<()> {
     for session in sessions {
-        let title = session.digest.title().unwrap_or("(nothing said)");
+        let title = session.digest.title().unwrap_or("(empty)");
         let what = match &session.risk {
             Some(Risk::Stub(stub)) => {
-                format!("copy it aside, move away the stub {}", stub.display())
+                format!("at risk; copy it and move the stub {} away", stub.display())
             }
             Some(Risk::Overwritten) => {
-                "copy it aside; its earlier records are still in it".to_owned()
+                "at risk; copy it while the file still has its earlier records".to_owned()
             }
-            None => "not at risk; copy it aside all the same".to_owned(),
+            None => "not at risk; copy it anyway".to_owned(),
         };
         report::note(&format!("{}  {title}\n  {what}", session.short_id()));
     }
-    let hint = "`--yes` goes on without asking";
+    let hint = "pass `--yes` to skip the confirmation";
     if !report::can_ask() {
-        return Err(Trouble::refused("not_confirmed", "there is nobody to ask").hint(hint).into());
+        return Err(Trouble::refused("not_confirmed", "cannot ask for confirmation: no terminal")
+            .hint(hint)
+            .into());
     }
     let question = format!("Rescue {}?", count(sessions.len() as u64, "session"));
     if !Confirm::new().with_prompt(question).default(false).interact()? {
-        return Err(Trouble::refused("not_confirmed", "nothing was done").hint(hint).into());
+        return Err(Trouble::refused("not_confirmed", "cancelled; nothing was copied")
+            .hint(hint)
+            .into());
     }
     Ok(())
 }
 
 fn save(session: &Session, aside: &Path, quiet: bool) -> anyhow::Result<Done> {
     let Rescued { copy, stub } = rescue(session, aside).with_context(|| {
-        Trouble::failed("rescue_failed", format!("could not rescue {}", session.id))
-            .hint(format!("nothing was removed; is there room in {}?", aside.display()))
+        Trouble::failed("rescue_failed", format!("could not back up session {}", session.id)).hint(
+            format!("nothing was removed; check permissions and free space in {}", aside.display()),
+        )
     })?;
     if !quiet {
         report::note(&format!("{}  copied to {}", session.short_id(), copy.display()));
-        if let Some((stub, _)) = &stub {
-            report::note(&format!("          the stub {} is gone from there", stub.display()));
+        if let Some((stub, moved)) = &stub {
+            let moved = moved.display();
+            report::note(&format!("          moved the stub {} to {moved}", stub.display()));
         }
     }
     let (stub_removed, stub_kept_as) = stub.unzip();

@@ -12,10 +12,10 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
-    /// The session: its id, the beginning of it, or `latest`
+    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -3,7 +3,7 @@
 use super::catalog::Catalog;
 use crate::config::Config;
 use crate::report;
-use crate::report::human::{ago, minute, now};
+use crate::report::human::{ago, count, minute, now};
 use crate::report::table::printable;
 use crate::trouble::Trouble;
 use anstyle::{AnsiColor, Style};
@@ -25,21 +25,21 @@ const AFTER: usize = 150;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "All words must occur in one place (an answer, a prompt, a thought, a tool's input or output), in any order \
-    and case; \"quoted words\" must stand together.\n\nExamples:\n  pollux sessions search greeting hello.txt\n  \
+    after_help = "All words must occur in the same place: a prompt, an answer, a thought, or a tool's input or output. Order and case \
+    do not matter. \"Quoted words\" must appear together.\n\nExamples:\n  pollux sessions search greeting hello.txt\n  \
     pollux sessions search '\"exit code\" cargo' --project ."
 )]
 pub(crate) struct Search {
-    /// What to look for
+    /// Words to search for
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
-    /// Only sessions of this project's directory
+    /// Search only this project directory's sessions
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// At most so many places
+    /// Maximum number of matches
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Search, config: &Config) -> anyhow::Result<ExitCode> {
     if args.json {
         report::json(&hits)?;
     } else if hits.is_empty() {
-        let message = format!("nothing found in {} sessions", catalog.sessions.len());
+        let message = format!("no matches in {}", count(catalog.sessions.len() as u64, "session"));
         return Ok(report::nothing(&Trouble::refused("nothing_found", message)));
     } else {
         print(&hits)?;
@@ -100,8 +100,8 @@ impl Query {
     fn new(text: &str) -> anyhow::Result<Self> {
         let words = split(text);
         if words.is_empty() {
-            let trouble = Trouble::refused("empty_query", "there is nothing to look for");
-            return Err(trouble.hint("give at least one word").into());
+            let trouble = Trouble::refused("empty_query", "the query is empty");
+            return Err(trouble.hint("pass at least one word").into());
         }
         let regex =
             |word: &String| RegexBuilder::new(&regex::escape(word)).case_insensitive(true).build();

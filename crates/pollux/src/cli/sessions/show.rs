@@ -22,35 +22,35 @@ use std::process::ExitCode;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Show {
-    /// A session's id or the beginning of it, a session file, or `latest`
+    /// Session ID, unique prefix, session file, or `latest` (the most recently changed session)
     #[arg(value_name = "ID|FILE|latest")]
     session: String,
-    /// How to show it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Shown::Text)]
     format: Shown,
-    /// The same as `--format json`
+    /// Print JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// With what the model thought (`json` and `claude` always have it)
+    /// With `text` or `markdown`: include the model's thoughts (the other formats always do)
     #[arg(long)]
     thinking: bool,
-    /// With everything that was ever written, also what was rewound or overwritten
+    /// Include messages that were rewound or overwritten
     #[arg(long)]
     recover: bool,
-    /// With what the CLI wrote in the user's name
+    /// Include system messages that Gemini CLI adds
     #[arg(long)]
     meta: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Shown {
-    /// For reading in a terminal
+    /// Text for a terminal
     Text,
-    /// The array of messages, each with its upstream object
+    /// Array of messages, each with the original object from Gemini CLI
     Json,
-    /// Claude Code's transcript rows, one on each line
+    /// Claude Code transcript (JSONL)
     Claude,
-    /// A document
+    /// Markdown document
     Markdown,
 }
 
@@ -63,9 +63,9 @@ pub(super) fn run(args: &Show, config: &Config) -> anyhow::Result<ExitCode> {
         report::warn(&format!("{}: {diagnostic}", found.path.display()));
     }
     if transcript.meta().session_id.is_none() && transcript.messages().next().is_none() {
-        let message = format!("there is no session in {}", found.path.display());
+        let message = format!("{} contains no session", found.path.display());
         let trouble = Trouble::failed("no_session_in_file", message);
-        return Err(trouble.hint("`pollux sessions list` shows those that there are").into());
+        return Err(trouble.hint("`pollux sessions list` lists all sessions").into());
     }
     let format = match args.format {
         _ if args.json => Format::Json,
@@ -108,7 +108,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
             "unreadable_file",
             format!("could not read the session file {}", path.display()),
         )
-        .hint("check its rights; `pollux sessions list` shows the others")
+        .hint("check its permissions; `pollux sessions list` lists the other sessions")
     };
     fs::read(path).with_context(what)
 }
@@ -131,7 +131,7 @@ impl Found {
                 if path.is_dir() { "is a directory, not a session" } else { "does not exist" };
             let trouble = Trouble::refused("no_such_file", format!("{wanted} {what}"));
             return Err(trouble
-                .hint("name a session file, or a session by its id: `pollux sessions list`")
+                .hint("pass a session file or a session ID; `pollux sessions list` lists the IDs")
                 .into());
         }
         let session = Catalog::read(config).named(wanted, config)?.clone();

@@ -22,21 +22,21 @@ const BAR: u64 = 12;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every token that was spent is counted once, also where the answer was rewound or the session has several \
-    files; a subagent's are its own. `total` is Gemini's: input (cached included), output, thoughts and tool.\n\n\
+    after_help = "Each token is counted once, even if the answer was rewound or the session has several files. Subagent sessions \
+    count separately. `total` is Gemini's own total: input (including cached), output, thoughts and tool.\n\n\
     Examples:\n  pollux sessions stats --by day\n  pollux sessions stats latest"
 )]
 pub(crate) struct Stats {
-    /// One session only: its id, the beginning of it, or `latest`
+    /// Show only this session: ID, unique prefix, or `latest` (the most recently changed session)
     #[arg(value_name = "ID|latest")]
     session: Option<String>,
-    /// What to add up by
+    /// Group the totals by this
     #[arg(long, value_enum, default_value_t = By::Model)]
     by: By,
-    /// Only sessions of this project's directory
+    /// Count only this project directory's sessions
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// One object: `by`, `rows`, `total`, and `context` for one session
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -207,7 +207,7 @@ fn rows_of(by: By, session: &Session) -> BTreeMap<String, Row> {
 }
 
 fn model(spent: &Spent) -> String {
-    if spent.model.is_empty() { "(not said)".to_owned() } else { spent.model.clone() }
+    if spent.model.is_empty() { "(unknown)".to_owned() } else { spent.model.clone() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
@@ -229,7 +229,7 @@ fn print(report: &Report) -> anyhow::Result<()> {
         By::Day => ("day", token_table("day", report)),
     };
     if report.rows.is_empty() {
-        report::note(&format!("nothing to add up by {name}"));
+        report::note(&format!("no totals by {name}"));
     } else {
         if report.by != By::Tool && report.rows.len() > 1 {
             table.row(token_row("total", &report.total, 0, Style::new().bold()));
@@ -251,7 +251,7 @@ fn print(report: &Report) -> anyhow::Result<()> {
     if let Some(context) = &report.context {
         let of = match (context.window_tokens, context.percent) {
             (Some(window), Some(percent)) => format!(" of {} ({percent}%)", grouped(window)),
-            _ => ", of a window that is not known".to_owned(),
+            _ => " (size of the context window unknown)".to_owned(),
         };
         writeln!(out, "context: {} tokens{of}", grouped(context.used_tokens))?;
     }

@@ -17,49 +17,52 @@ use std::time::Duration;
 /// The daemon gives no more at once.
 const MOST: usize = 500;
 
-/// Jobs: what was handed to agents, and what came of it
+/// List delegated jobs and their results
 #[derive(Debug, clap::Args)]
 pub(crate) struct Jobs {
     #[command(subcommand)]
     what: Option<What>,
-    /// So many: those that are open, all of them, and then the newest of the others
+    /// Maximum number of jobs; open jobs are always listed
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// All that are kept, up to 500
+    /// List up to 500 jobs
     #[arg(long, short, conflicts_with = "limit")]
     all: bool,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// What came of one
-    #[command(after_help = "Exit codes: as those of `pollux handoff`.")]
+    /// Show a job and its result
+    #[command(
+        after_help = "Exit codes: 0 done or still running, 1 rejected or cancelled, 2 failed, \
+        10 waiting for you (question, or budget used up), 12 timed out (the agent keeps working)."
+    )]
     Show {
-        /// Its id, or the beginning of it
+        /// Job ID or a unique prefix
         id: String,
-        /// Wait until there is something to say
+        /// Wait until the job has a result or waits for you
         #[arg(long)]
         wait: bool,
-        /// One object
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take one back
+    /// Cancel a job
     Cancel {
-        /// Its id, or the beginning of it
+        /// Job ID or a unique prefix
         id: String,
     },
-    /// Go on with one that has paused
+    /// Resume a paused job
     Continue {
-        /// Its id, or the beginning of it
+        /// Job ID or a unique prefix
         id: String,
-        /// So many tokens more
+        /// Allow this many more tokens
         #[arg(long)]
         tokens: Option<u64>,
-        /// So much time more, such as 90s, 10m or 1h
+        /// Allow this much more time, such as 90s, 10m or 1h
         #[arg(long, value_name = "TIME", value_parser = run::span)]
         budget: Option<Duration>,
     },
@@ -80,15 +83,16 @@ impl Jobs {
             }
             Some(What::Cancel { id }) => {
                 let job: Job = client.post(&path(&id, "/cancel"), &serde_json::json!({})).await?;
-                report::note(&format!("{} is {}", job.name, job.state.word()));
+                report::note(&format!("job {} ({}) {}", job.id, job.name, phrase(job.state)));
                 Ok(ExitCode::SUCCESS)
             }
             Some(What::Continue { id, tokens, budget }) => {
                 let more = More { tokens, seconds: budget.map(run::seconds) };
                 let before: Job = client.get(&path(&id, "")).await?;
                 let job: Job = client.post(&path(&before.id, "/continue"), &more).await?;
-                let why = before.why.map(|why| format!("; it had paused: {why}"));
-                report::note(&format!("{} goes on{}", job.name, why.unwrap_or_default()));
+                let why = before.why.map(|why| format!(", which was paused: {why}"));
+                let why = why.unwrap_or_default();
+                report::note(&format!("resumed job {} ({}){why}", job.id, job.name));
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -106,7 +110,7 @@ async fn list(client: &Client, limit: usize, json: bool) -> anyhow::Result<ExitC
         table(&jobs)?;
     }
     if left && limit < MOST {
-        report::note("there are older ones: `pollux jobs --all`");
+        report::note("older jobs are not shown: list them with `pollux jobs --all`");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -164,26 +168,43 @@ pub(super) fn ended(job: &Job, json: bool) -> anyhow::Result<ExitCode> {
     }
     if job.state != State::Done {
         let why = job.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        report::note(&format!("job {} of {} is {}{why}", job.id, job.name, job.state.word()));
+        report::note(&format!("job {} ({}) {}{why}", job.id, job.name, phrase(job.state)));
     }
     if let (State::Waiting, Some(question)) = (job.state, &job.question) {
         let worker = job.worker.as_deref().unwrap_or_default();
-        report::note(&format!("it asks: {}", question.about));
+        report::note(&format!("question: {}", question.about));
         report::quiet(&format!(
-            "answer with `pollux answer {worker}`, then `pollux jobs show {} --wait`",
+            "answer with `pollux answer {worker}`, then wait with `pollux jobs show {} --wait`",
             job.id
         ));
     }
     if job.state == State::TimedOut {
-        report::quiet(&format!("`pollux jobs show {} --wait` has its answer later", job.id));
+        report::quiet(&format!(
+            "the agent keeps working: wait for its answer with `pollux jobs show {} --wait`",
+            job.id
+        ));
     }
     if job.state == State::Paused {
         let id = &job.id;
         report::quiet(&format!(
-            "go on with `pollux jobs continue {id} --tokens N` or `--budget TIME`, or take it back: `pollux jobs cancel {id}`"
+            "resume it with `pollux jobs continue {id} --tokens N` or `--budget TIME`, or cancel it with `pollux jobs cancel {id}`"
         ));
     }
     Ok(ExitCode::from(code))
+}
+
+/// A job's state as the end of a sentence.
+fn phrase(state: State) -> &'static str {
+    match state {
+        State::Starting => "is starting",
+        State::Working => "is working",
+        State::Waiting => "is waiting for an answer",
+        State::Paused => "is paused",
+        State::Done => "is done",
+        State::Failed => "failed",
+        State::TimedOut => "timed out",
+        State::Cancelled => "was cancelled",
+    }
 }
 
 fn table(jobs: &[Job]) -> anyhow::Result<()> {
@@ -193,9 +214,9 @@ fn table(jobs: &[Job]) -> anyhow::Result<()> {
         ("state", Align::Left),
         ("agent", Align::Left),
         ("task", Align::Flexible),
-        ("given", Align::Left),
+        ("created", Align::Left),
     ])
-    .less_needed(&["given", "agent"]);
+    .less_needed(&["created", "agent"]);
     for job in jobs {
         let colour = match job.state {
             State::Done => AnsiColor::Green,
@@ -216,7 +237,7 @@ fn table(jobs: &[Job]) -> anyhow::Result<()> {
     table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if jobs.is_empty() {
-        report::note("there are no jobs: give one with `pollux handoff` or `pollux assign`");
+        report::note("no jobs: start one with `pollux handoff` or `pollux assign`");
     }
     Ok(())
 }

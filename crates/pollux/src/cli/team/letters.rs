@@ -12,14 +12,14 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Send a message to an agent of a team; it is delivered once, when the agent has time
+/// Send a message to a team agent; delivered when the agent is idle
 #[derive(Debug, clap::Args)]
 pub(crate) struct Message {
-    /// Its name, or its session
+    /// Agent name or session ID
     agent: String,
-    /// The message
+    /// Message text
     text: String,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -38,20 +38,22 @@ impl Message {
     }
 }
 
-/// What agents wrote to you, and with `--of` or `--all` to each other
+/// Show new messages from team agents and mark them as read
+///
+/// With `--all`, `--of` or `--peek`, the messages stay unread.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Inbox {
-    /// The letters of an agent
+    /// Show all messages to and from this agent instead of yours
     #[arg(long, value_name = "AGENT")]
     of: Option<String>,
-    /// All letters, also those that were read
+    /// Also show messages already read, and messages between agents
     #[arg(long, short)]
     all: bool,
-    /// They stay unread
+    /// Leave the messages unread
     #[arg(long)]
     peek: bool,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -95,7 +97,7 @@ fn show(letters: &[Letter], names: &HashMap<String, String>, new: bool) -> anyho
     for letter in letters {
         let state = match (letter.state, &letter.reason) {
             _ if new => String::new(),
-            (State::Dead, Some(reason)) => format!(" (dead: {})", printable(reason)),
+            (State::Dead, Some(reason)) => format!(" (undeliverable: {})", printable(reason)),
             (state, _) => format!(" ({})", format!("{state:?}").to_lowercase()),
         };
         writeln!(
@@ -111,7 +113,7 @@ fn show(letters: &[Letter], names: &HashMap<String, String>, new: bool) -> anyho
     }
     out.flush()?;
     if letters.is_empty() {
-        report::note("there are no letters");
+        report::note("no messages");
     }
     Ok(())
 }

@@ -13,7 +13,9 @@ use std::process::ExitCode;
 /// The head of an answer is shorter than this.
 const LONGEST_HEAD: usize = 8 << 10;
 
-/// The MCP server of teams, over stdin and stdout: for an agent that Pollux does not drive
+/// Run an MCP server on stdio that gives other agents the team commands
+///
+/// For agents that Pollux did not start. Team agents have these tools already.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example, for Claude Code: claude mcp add pollux -- pollux mcp")]
 pub(crate) struct Mcp {}
@@ -41,8 +43,8 @@ pub(crate) fn quickly(
 
 fn carry(own: &McpConfig) -> anyhow::Result<ExitCode> {
     let mut daemon = UnixStream::connect(&own.socket).with_context(|| {
-        Trouble::failed("daemon_gone", "the daemon is gone")
-            .hint("`pollux serve --detach` starts another")
+        Trouble::failed("daemon_gone", "the daemon has stopped")
+            .hint("start it with `pollux serve --detach`")
     })?;
     let badge = own.badge.as_ref().map(|badge| format!("Authorization: Bearer {badge}\r\n"));
     let place = std::env::current_dir().ok().and_then(|place| place.to_str().map(escaped));
@@ -55,8 +57,9 @@ fn carry(own: &McpConfig) -> anyhow::Result<ExitCode> {
     daemon.write_all(head.as_bytes())?;
     let status = answer(&mut daemon)?;
     if status != "101" {
-        let trouble = Trouble::refused("not_signed_in", "the daemon does not know this agent");
-        return Err(trouble.hint("its credential ended with its session").into());
+        let trouble =
+            Trouble::refused("not_signed_in", "the daemon rejected this agent's credential");
+        return Err(trouble.hint("a credential expires when its session ends").into());
     }
     let mut heard = daemon.try_clone()?;
     let mut told = daemon.try_clone()?;
@@ -83,8 +86,8 @@ fn answer(daemon: &mut UnixStream) -> anyhow::Result<String> {
     let mut byte = [0_u8; 1];
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() >= LONGEST_HEAD {
-            let message = "the daemon said something else than was expected";
-            let hint = "it may be of another version: `pollux serve down` ends it";
+            let message = "unexpected response from the daemon";
+            let hint = "it may be another version: stop it with `pollux serve down`";
             return Err(Trouble::failed("daemon", message).hint(hint).into());
         }
         daemon.read_exact(&mut byte)?;

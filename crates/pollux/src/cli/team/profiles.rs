@@ -18,42 +18,42 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profiles {
-    /// All profiles: your own, then CAO's, then those that are built in
+    /// List profiles: yours, CLI Agent Orchestrator's, then the built-in ones
     List {
-        /// An array of objects
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// One profile
+    /// Show a profile
     Show {
-        /// Its name
+        /// Profile name
         name: String,
-        /// One object
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Is a file a profile, and what of it is not used?
+    /// Validate profiles and list ignored fields
     Validate {
-        /// Files, or names of profiles
+        /// Files or profile names
         #[arg(required = true)]
         files: Vec<String>,
     },
-    /// Copy profiles to your own: from a file, a directory or what is built in
+    /// Copy profiles into your profile directory
     Install {
-        /// A file, a directory, or the name of one that is built in
+        /// File, directory or name of a built-in profile
         source: String,
-        /// Also where there is one of that name
+        /// Overwrite existing profiles
         #[arg(long)]
         force: bool,
     },
-    /// Remove one of your own
+    /// Remove one of your profiles
     Remove {
-        /// Its name
+        /// Profile name
         name: String,
     },
-    /// Begin a new one, with all that can be said in it
+    /// Create a profile from a commented template
     Create {
-        /// Its name
+        /// Profile name
         name: String,
     },
 }
@@ -99,7 +99,7 @@ fn list(store: &Store, as_json: bool) -> anyhow::Result<ExitCode> {
             Ok(profile) => {
                 (profile.role.clone().unwrap_or_else(|| "-".into()), profile.description.clone())
             }
-            Err(wrong) => ("-".into(), format!("cannot be used: {wrong}")),
+            Err(wrong) => ("-".into(), format!("invalid: {wrong}")),
         };
         let from = Cell::styled(origin(found), Style::new().dimmed());
         table.row(vec![found.name.as_str().into(), role.into(), description.into(), from]);
@@ -111,8 +111,8 @@ fn list(store: &Store, as_json: bool) -> anyhow::Result<ExitCode> {
 }
 
 fn unknown(name: &str) -> Trouble {
-    Trouble::refused("unknown_profile", format!("there is no profile `{name}`"))
-        .hint("`pollux profiles list` lists them")
+    Trouble::refused("unknown_profile", format!("unknown profile `{name}`"))
+        .hint("list profiles with `pollux profiles list`")
 }
 
 fn text_of(found: &Found) -> anyhow::Result<String> {
@@ -130,7 +130,7 @@ fn show(store: &Store, name: &str, json: bool) -> anyhow::Result<ExitCode> {
     if json {
         let profile = found.profile.map_err(|wrong| {
             let trouble = Trouble::refused("wrong_profile", wrong.0);
-            trouble.hint("`pollux profiles validate` says where")
+            trouble.hint(format!("check the file with `pollux profiles validate {name}`"))
         })?;
         report::json(&profile)?;
     } else {
@@ -144,7 +144,7 @@ fn validate(store: &Store, files: &[String], config: &Config) -> anyhow::Result<
     for file in files {
         match named(store, file, config)? {
             Ok(profile) => {
-                report::text(&format!("{file}: `{}` can be used\n", profile.name))?;
+                report::text(&format!("{file}: profile `{}` is valid\n", profile.name))?;
                 for note in &profile.notes {
                     report::note(&format!("{file}: {note}"));
                 }
@@ -166,11 +166,11 @@ fn named(store: &Store, file: &str, config: &Config) -> anyhow::Result<Result<Pr
         return Ok(store.parse(&read(&path).with_context(|| unreadable(&path))?, stem));
     }
     if path.is_dir() {
-        return Ok(Err(Wrong("a directory: name the files in it".to_owned())));
+        return Ok(Err(Wrong("a directory: pass the files in it instead".to_owned())));
     }
     Ok(match store.look(file) {
         Some(found) => found.profile,
-        None => Err(Wrong("neither a file nor the name of a profile".to_owned())),
+        None => Err(Wrong("no such file or profile".to_owned())),
     })
 }
 
@@ -186,9 +186,9 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
             }
         }
         if all.is_empty() {
-            let message = format!("there is no profile in {}", path.display());
+            let message = format!("no profiles in {}", path.display());
             return Err(Trouble::refused("unknown_profile", message)
-                .hint("a profile is a file that ends in `.md`")
+                .hint("profiles are files that end in `.md`")
                 .into());
         }
         all.sort();
@@ -199,21 +199,22 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
         all.push((PathBuf::from(name), (*text).to_owned()));
     } else {
         return Err(unknown(source)
-            .hint("name a file, a directory, or one that is built in")
+            .hint("pass a file, a directory or the name of a built-in profile")
             .into());
     }
     let mut checked = Vec::new();
     for (file, text) in all {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let profile = store.parse(&text, stem).map_err(|wrong| {
-            let message = format!("{} is no profile: {wrong}", file.display());
-            Trouble::refused("wrong_profile", message).hint("nothing was installed")
+            let message = format!("invalid profile {}: {wrong}", file.display());
+            Trouble::refused("wrong_profile", message)
+                .hint("fix the file and try again: no profile was installed")
         })?;
         let target = store.own.join(format!("{}.md", profile.name));
         if target.exists() && !force {
-            let message = format!("you have a profile `{}`", profile.name);
+            let message = format!("profile `{}` already exists", profile.name);
             return Err(Trouble::refused("profile_exists", message)
-                .hint("`--force` replaces it")
+                .hint("replace it with `--force`")
                 .into());
         }
         checked.push((profile.name, target, text));
@@ -240,41 +241,41 @@ fn put(target: &Path, text: &str) -> anyhow::Result<()> {
 
 fn unreadable(path: &Path) -> Trouble {
     Trouble::failed("unreadable_file", format!("could not read {}", path.display()))
-        .hint("check its rights; a profile is a text of at most 256 KB")
+        .hint("check its permissions: a profile is a text file of at most 256 KB")
 }
 
 fn unwritable(path: &Path) -> Trouble {
     Trouble::failed("unwritable_file", format!("could not change {}", path.display()))
-        .hint("check the rights of its directory, and the room there")
+        .hint("check the permissions of its directory and the free disk space")
 }
 
 fn remove(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
     let path = store.own.join(format!("{name}.md"));
     if !is_name(name) || !path.exists() {
-        let message = format!("you have no profile `{name}` of your own");
+        let message = format!("no profile `{name}` in your profile directory");
         return Err(Trouble::refused("unknown_profile", message)
-            .hint("only those can be removed")
+            .hint("only your own profiles can be removed: list them with `pollux profiles list`")
             .into());
     }
     fs::remove_file(&path).with_context(|| unwritable(&path))?;
     let built_in = BUILT_IN.iter().any(|(known, _)| *known == name);
-    let now = if built_in { "; the one that is built in is used again" } else { "" };
-    report::note(&format!("{name} is gone{now}"));
+    let now = if built_in { "; the built-in profile is used again" } else { "" };
+    report::note(&format!("removed {name}{now}"));
     Ok(ExitCode::SUCCESS)
 }
 
 fn create(store: &Store, name: &str) -> anyhow::Result<ExitCode> {
     if !is_name(name) {
-        let message = format!("`{name}` is no name");
+        let message = format!("invalid profile name `{name}`");
         return Err(Trouble::refused("wrong_name", message)
-            .hint("letters, digits, `-` and `_`")
+            .hint("use letters, digits, `-` and `_`")
             .into());
     }
     let path = store.own.join(format!("{name}.md"));
     if path.exists() {
-        let message = format!("you have a profile `{name}`: {}", path.display());
+        let message = format!("profile `{name}` already exists: {}", path.display());
         let trouble = Trouble::refused("profile_exists", message);
-        return Err(trouble.hint("change that one, or choose another name").into());
+        return Err(trouble.hint("edit it, or choose another name").into());
     }
     put(&path, &include_str!("../../../profiles/new.txt").replace("NAME", name))?;
     report::text(&format!("{}\n", path.display()))?;

@@ -20,72 +20,73 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 #[command(
-    after_help = "Schedules are kept by the daemon, which is started with the first one. `pollux serve --print-unit` prints what \
-    starts it when you log in. What was missed while none ran is skipped, or made up for once: `--missed`."
+    after_help = "The daemon runs the schedules. To start it when you log in, install the unit from `pollux serve --print-unit`.\n\
+    Runs that were due while the daemon was not running are skipped, or run once with `--missed once`."
 )]
 pub(crate) enum Schedule {
     Add(Add),
-    /// All schedules, and when they are due
+    /// List schedules and their next runs
     List {
-        /// An array of objects
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take one away; what it has given goes on
+    /// Delete a schedule; jobs already started continue
     Remove {
-        /// Its name
+        /// Schedule name
         name: String,
     },
-    /// Run one now, its condition too; prints the job that was given
+    /// Run a schedule now, including its condition, and print the job ID
     Run {
-        /// Its name
+        /// Schedule name
         name: String,
-        /// One object
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// What was run, and what became of it
+    /// Show past runs and their outcomes
     Log {
-        /// Only of this one
+        /// Show only this schedule
         name: Option<String>,
-        /// An array of objects
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Give work again and again; its answers come to your inbox
+/// Add a schedule, or replace the one with the same name
 ///
-/// One of the same name is changed.
+/// The agent's answers go to your Pollux inbox (see `pollux inbox`).
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "In the prompt, {{date}}, {{time}}, {{name}} and {{output}} are filled in. What stands after -- is a program with its \
-    arguments, without a shell: only where it ends well is the work given, and what it prints is {{output}}.\n\n\
+    after_help = "Placeholders in the prompt: {{date}}, {{time}}, {{name}} and {{output}}.\n\
+    The condition runs directly, not through a shell; {{output}} is what it printed to stdout. \
+    {{name}} is the schedule's name.\n\n\
     Example:\n  pollux schedule add nightly \"0 3 * * *\" reviewer \"Look at: {{output}}\" \\\n    \
-    --missed once -- git log --since=yesterday --oneline"
+    --missed once -- grep -rn FIXME src"
 )]
 pub(crate) struct Add {
-    /// What it is called
+    /// Schedule name
     name: String,
-    /// When, by the clock of this machine: minute, hour, day, month, weekday, such as "0 9 * * MON-FRI"
+    /// When to run, in local time: minute, hour, day, month, weekday, such as "0 9 * * MON-FRI"
     cron: String,
-    /// The profile of the agent that does it
+    /// Agent profile (see `pollux profiles list`)
     profile: String,
-    /// What is to be done
+    /// Task for the agent
     prompt: String,
-    /// Where it works, and its condition is run; without it, here
+    /// Working directory of the agent and the condition (default: the current directory)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// What becomes of a run that was missed because no daemon ran
+    /// What to do about runs that were due while the daemon was not running
     #[arg(long, value_enum, default_value_t)]
     missed: Missed,
-    /// Another driver than the profile's
+    /// Override the profile's driver (how Pollux runs the agent)
     #[arg(long)]
     driver: Option<Driver>,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// A program that must end well first, with its arguments
+    /// Condition: command to run first; the job starts only if it exits 0
     #[arg(last = true, value_name = "PROGRAM")]
     condition: Vec<String>,
 }
@@ -105,7 +106,7 @@ pub(super) async fn run(command: Schedule, config: &Config) -> anyhow::Result<Ex
         Schedule::Remove { name } => {
             let path = format!("/api/v1/schedules/{}", escaped(&name));
             let _gone: Value = client.delete(&path).await?;
-            report::note(&format!("{name} is gone"));
+            report::note(&format!("deleted schedule {name}"));
         }
         Schedule::Run { name, json } => {
             let path = format!("/api/v1/schedules/{}/run", escaped(&name));
@@ -132,9 +133,8 @@ pub(super) async fn run(command: Schedule, config: &Config) -> anyhow::Result<Ex
 async fn is_there(client: &Client, name: &str) -> anyhow::Result<()> {
     let all: Schedules = client.get("/api/v1/schedules").await?;
     if !all.schedules.iter().any(|schedule| schedule.name == name) {
-        let trouble =
-            Trouble::refused("unknown_schedule", format!("there is no schedule `{name}`"));
-        return Err(trouble.hint("`pollux schedule list` lists them").into());
+        let trouble = Trouble::refused("unknown_schedule", format!("unknown schedule `{name}`"));
+        return Err(trouble.hint("list schedules with `pollux schedule list`").into());
     }
     Ok(())
 }
@@ -158,15 +158,15 @@ impl Add {
         if self.json {
             report::json(&made)?;
         } else {
-            let changed = if known { "was changed, and " } else { "" };
-            report::note(&format!("{} {changed}is due at {}", made.name, due(&made)));
+            let done = if known { "changed" } else { "added" };
+            report::note(&format!("{done} {}, next run: {}", made.name, due(&made)));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 fn due(schedule: &Body) -> String {
-    schedule.next_at.map_or_else(|| "no time".to_owned(), shown)
+    schedule.next_at.map_or_else(|| "never".to_owned(), shown)
 }
 
 /// A time by the clock of this machine.
@@ -179,7 +179,7 @@ fn shown(at: Timestamp) -> String {
 fn why(run: &Run) -> String {
     match (&run.why, run.outcome) {
         (Some(why), _) => why.clone(),
-        (None, Outcome::Missed) => format!("no daemon ran at {}", shown(run.due_at)),
+        (None, Outcome::Missed) => format!("no daemon was running at {}", shown(run.due_at)),
         (None, _) => String::new(),
     }
 }
@@ -193,9 +193,10 @@ fn ended(run: &Run, json: bool) -> anyhow::Result<ExitCode> {
     if let Some(why) = run.why.as_ref().filter(|_| !json) {
         report::note(&format!("{}: {why}", word(run.outcome)));
     } else if !json {
-        report::note(
-            "its answer comes to `pollux inbox`; `pollux jobs show ID --wait` waits for it",
-        );
+        let job = run.job.as_deref().unwrap_or("ID");
+        report::note(&format!(
+            "the answer will arrive in `pollux inbox`: wait for it with `pollux jobs show {job} --wait`"
+        ));
     }
     Ok(ExitCode::from(match run.outcome {
         Outcome::Failed => 2,
@@ -206,8 +207,8 @@ fn ended(run: &Run, json: bool) -> anyhow::Result<ExitCode> {
 
 fn word(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Begun => "begun",
-        Outcome::Given => "given",
+        Outcome::Begun => "starting",
+        Outcome::Given => "started",
         Outcome::Skipped => "skipped",
         Outcome::Missed => "missed",
         Outcome::Failed => "failed",
@@ -236,7 +237,7 @@ fn list(all: &[Body]) -> anyhow::Result<()> {
     table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if all.is_empty() {
-        report::note("there are no schedules: add one with `pollux schedule add`");
+        report::note("no schedules: add one with `pollux schedule add`");
     }
     Ok(())
 }
@@ -248,7 +249,7 @@ fn log(runs: &[Run]) -> anyhow::Result<()> {
         ("run", Align::Left),
         ("outcome", Align::Left),
         ("job", Align::Left),
-        ("why", Align::Flexible),
+        ("reason", Align::Flexible),
     ])
     .less_needed(&["job"]);
     for run in runs {
@@ -271,7 +272,7 @@ fn log(runs: &[Run]) -> anyhow::Result<()> {
     table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if runs.is_empty() {
-        report::note("nothing was run yet");
+        report::note("no runs yet");
     }
     Ok(())
 }

@@ -14,29 +14,29 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Start an agent of a profile; prints the id of its session
+/// Start an agent from a profile and print its session ID
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  pollux launch supervisor \"bring the tests to green\"\n  pollux team\n  pollux message supervisor-1a2b \"and the docs\""
+    after_help = "Examples:\n  pollux launch supervisor \"fix the failing tests\"\n  pollux team\n  pollux message supervisor-1a2b \"also update the docs\""
 )]
 pub(crate) struct Launch {
-    /// Its profile: `pollux profiles list`
+    /// Agent profile (see `pollux profiles list`)
     profile: String,
-    /// A prompt to begin with
+    /// First prompt
     prompt: Option<String>,
-    /// Where it works
+    /// Working directory of the agent (default: the current directory)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Another mode than the profile's: default, auto-edit, yolo, plan
-    #[arg(long, value_parser = run::mode)]
+    /// Override the profile's mode: default, auto-edit, yolo or plan
+    #[arg(long, value_parser = run::mode, long_help = run::modes_help("Override the profile's mode"))]
     mode: Option<Mode>,
-    /// Another model than the profile's
+    /// Override the profile's model
     #[arg(long, short)]
     model: Option<String>,
-    /// Another driver than the profile's
+    /// Override the profile's driver (how Pollux runs the agent)
     #[arg(long)]
     driver: Option<Driver>,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -64,7 +64,7 @@ impl Launch {
         } else {
             report::text(&format!("{}\n", summary.id))?;
             if let Some(name) = name {
-                report::note(&format!("it is {name} to its team"));
+                report::note(&format!("agent name: {name}"));
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -73,26 +73,26 @@ impl Launch {
 
 #[derive(Debug, clap::Args)]
 struct Work {
-    /// The profile of the agent that does it
+    /// Agent profile (see `pollux profiles list`)
     profile: String,
-    /// What is to be done. The agent sees nothing else
+    /// Task for the agent; include everything it needs to know
     message: String,
-    /// Where it works
+    /// Working directory of the agent (default: the current directory)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// In a git worktree of its own, which is kept or merged
+    /// Work in a new git worktree, then keep or merge its branch
     #[arg(long, value_name = "keep|merge")]
     worktree: Option<Worktree>,
-    /// So many tokens; then it pauses and asks
+    /// Token budget; the job pauses and asks when it is used up
     #[arg(long)]
     tokens: Option<u64>,
-    /// So much time, such as 90s, 10m or 1h; then it pauses and asks
+    /// Time budget, such as 90s, 10m or 1h; the job pauses and asks when it is used up
     #[arg(long, value_name = "TIME", value_parser = run::span)]
     budget: Option<Duration>,
-    /// Another driver than the profile's
+    /// Override the profile's driver (how Pollux runs the agent)
     #[arg(long)]
     driver: Option<Driver>,
-    /// One object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -123,19 +123,18 @@ impl Work {
     }
 }
 
-/// Give a task to a new agent, wait for it, and print its answer to the letter
+/// Give a task to a new agent, wait, and print its answer verbatim
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit codes: 0 done, 10 it waits for a person, 12 the time is over (it goes on), 1 refused or cancelled, 2 failed, 130 stopped waiting.\n\
-    Ctrl-C ends the waiting and not the work: `pollux jobs show ID --wait` has it."
-)]
+#[command(after_help = "Exit codes: 0 done, 1 rejected or cancelled, 2 failed, \
+    10 waiting for you (question, or budget used up), 12 timed out (the agent keeps working), 130 interrupted.\n\
+    Ctrl-C stops waiting, not the agent. Get the answer later with `pollux jobs show ID --wait`.")]
 pub(crate) struct Handoff {
     #[command(flatten)]
     work: Work,
-    /// Wait so long, such as 90s, 10m or 1h; the agent goes on all the same
+    /// Stop waiting after this time, such as 90s, 10m or 1h; the agent keeps working
     #[arg(long, value_name = "TIME", value_parser = run::duration)]
     timeout: Option<Duration>,
-    /// The agent stays when it is done
+    /// Keep the agent running when it is done
     #[arg(long)]
     keep: bool,
 }
@@ -145,8 +144,10 @@ impl Handoff {
         let json = self.work.json;
         let (client, job) =
             self.work.give(Kind::Handoff, (self.timeout, Some(self.keep)), config).await?;
-        let later =
-            format!("its agent goes on: `pollux jobs show {} --wait` has its answer later", job.id);
+        let later = format!(
+            "the agent keeps working: wait for it with `pollux jobs show {} --wait`",
+            job.id
+        );
         tokio::select! {
             waited = jobs::wait(&client, job) => match waited {
                 Ok(job) => jobs::ended(&job, json),
@@ -164,7 +165,9 @@ impl Handoff {
     }
 }
 
-/// Give a task to a new agent and go on; its answer comes to your inbox. Prints the id of the job
+/// Give a task to a new agent in the background and print the job ID
+///
+/// The agent's answer goes to your Pollux inbox (see `pollux inbox`).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Assign {
     #[command(flatten)]
@@ -179,7 +182,10 @@ impl Assign {
             report::json(&job)?;
         } else {
             report::text(&format!("{}\n", job.id))?;
-            report::note(&format!("{} works on it", job.name));
+            report::note(&format!(
+                "{} is working on it; the answer will arrive in `pollux inbox`",
+                job.name
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -23,17 +23,17 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// How often `--watch` looks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Who works for whom, and what they do
+/// Show team agents, their status and which agent started them
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Tree {
-    /// Also those that are gone
+    /// Include ended agents
     #[arg(long, short)]
     all: bool,
-    /// Show it anew whenever it has changed, until Ctrl-C
+    /// Refresh on change, until Ctrl-C
     #[arg(long, short)]
     watch: bool,
-    /// An array of objects
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -92,11 +92,11 @@ fn table(members: &[Member]) -> anyhow::Result<()> {
         ("status", Align::Left),
         ("mode", Align::Left),
         ("tokens", Align::Right),
-        ("letters", Align::Right),
+        ("messages", Align::Right),
         ("job", Align::Left),
         ("session", Align::Left),
     ])
-    .less_needed(&["session", "mode", "letters", "job"]);
+    .less_needed(&["session", "mode", "messages", "job"]);
     for member in members {
         let status = serde_json::to_value(member.status)?;
         let depth = usize::try_from(member.depth).unwrap_or(0);
@@ -115,18 +115,18 @@ fn table(members: &[Member]) -> anyhow::Result<()> {
     table.write(&mut out, Some(report::table_width()))?;
     out.flush()?;
     if members.is_empty() {
-        report::note("there is no team: begin one with `pollux launch PROFILE`");
+        report::note("no team agents: start one with `pollux launch PROFILE`");
     }
     Ok(())
 }
 
-/// End agents of teams, and those who work for them
+/// Stop team agents and any agents they started (the daemon keeps running)
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Shutdown {
-    /// The agent with which to begin
+    /// Agent to stop, with any agents it started
     agent: Option<String>,
-    /// All teams
+    /// Stop all teams
     #[arg(long)]
     all: bool,
 }
@@ -138,8 +138,11 @@ impl Shutdown {
             // Agents in terminals outlive the daemon, which alone knows their teams.
             None if lives(config).await => Client::connect(config).await?,
             None => {
-                let trouble = Trouble::refused("no_daemon", "no daemon runs, and so no team");
-                let trouble = trouble.hint("there is nothing to end");
+                let trouble = Trouble::refused(
+                    "no_daemon",
+                    "no daemon is running, so there are no team agents",
+                );
+                let trouble = trouble.hint("start an agent with `pollux launch PROFILE`");
                 return if self.all { Ok(report::nothing(&trouble)) } else { Err(trouble.into()) };
             }
         };
@@ -168,7 +171,7 @@ impl Shutdown {
             report::text(&format!("{name}\n"))?;
         }
         if ended.is_empty() && failed.is_none() {
-            report::note("there was nobody to end");
+            report::note("no running team agents");
         }
         let failed = failed.or_else(|| not_stopped(&late));
         failed.map_or(Ok(ExitCode::SUCCESS), Err)
@@ -180,13 +183,13 @@ fn not_stopped(late: &[String]) -> Option<anyhow::Error> {
     if late.is_empty() {
         return None;
     }
-    let message = format!("told to end, and goes on: {}", late.join(", "));
+    let message = format!("did not stop within 25 s: {}", late.join(", "));
     let trouble = Trouble::failed("not_stopped", message);
-    Some(trouble.hint("look at it: `pollux ls`, then `pollux screen ID`").into())
+    Some(trouble.hint("look at it with `pollux ls`, then `pollux screen ID`").into())
 }
 
-/// Waits until those who were told to end have ended, and names those who have not: whoever shuts all down may take the
-/// machine away next.
+/// Waits for the stopped agents to end and returns the names of those that have not: the user may switch off the machine
+/// next.
 async fn who_goes_on(client: &Client, ended: &BTreeSet<String>) -> anyhow::Result<Vec<String>> {
     let members = client.get::<Teams>("/api/v1/team").await?.members;
     let late = Instant::now() + PATIENCE;

@@ -54,7 +54,7 @@ pub(super) fn translate(
     report::line(out, &Line { r#type: "reading", reading: &reading })
 }
 
-/// The screen of an emulator, under the title that somebody gave, else its own.
+/// The screen of an emulator, with the title from `--title` if given.
 fn shown(emulator: &Emulator, args: &Translate) -> Screen {
     let screen = emulator.screen().below(emulator.history(ABOVE));
     match &args.title {

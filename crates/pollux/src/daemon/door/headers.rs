@@ -74,14 +74,18 @@ impl Refused {
         match self {
             Self::Host => (
                 "wrong_host",
-                "this is not the host that was asked for",
-                "use an address that `pollux serve` has printed, or allow this one with `--name`",
+                "this daemon does not answer to the host name in the request",
+                "use an address printed by `pollux serve`, or allow this name with `--name`",
             ),
-            Self::Origin => ("wrong_origin", "another page has sent this request", ""),
-            Self::Site => ("wrong_site", "another site has sent this request", ""),
-            Self::ContentType => {
-                ("not_json", "the body is not JSON", "send `Content-Type: application/json`")
+            Self::Origin => {
+                ("wrong_origin", "the request came from a page that this daemon did not serve", "")
             }
+            Self::Site => ("wrong_site", "the request came from another site", ""),
+            Self::ContentType => (
+                "not_json",
+                "the request body is not JSON",
+                "send `Content-Type: application/json`",
+            ),
         }
     }
 }

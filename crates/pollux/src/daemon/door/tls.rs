@@ -22,7 +22,7 @@ pub struct Tls {
 
 fn unreadable(file: &Path) -> Trouble {
     let message = format!("could not read {}", file.display());
-    let hint = "`--certificate` and `--key` name PEM files; without them Pollux makes its own";
+    let hint = "`--certificate` and `--key` must name PEM files; without them Pollux creates its own certificate";
     Trouble::failed("no_tls", message).hint(hint)
 }
 
@@ -33,7 +33,7 @@ pub fn from_files(certificate: &Path, key: &Path) -> anyhow::Result<Tls> {
         .collect::<Result<_, _>>()
         .with_context(|| unreadable(certificate))?;
     let key = PrivateKeyDer::from_pem_file(key).with_context(|| unreadable(key))?;
-    let first = chain.first().context("there is no certificate in it");
+    let first = chain.first().context("the file contains no certificate");
     let first = first.with_context(|| unreadable(certificate))?;
     let fingerprint = fingerprint(first);
     let provider = Arc::new(rustls::crypto::ring::default_provider());

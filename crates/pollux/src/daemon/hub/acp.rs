@@ -72,10 +72,10 @@ impl Events for Hears {
             if let Some(live) = self.live.take()
                 && let Err(error) = live.close().await
             {
-                tracing::warn!("what an agent left could not be put away: {error}");
+                tracing::warn!("could not clean up after the agent: {error}");
             }
             drop(self.lent.take());
-            let kind = EventKind::SessionEnded { reason: "somebody stopped it".into() };
+            let kind = EventKind::SessionEnded { reason: "stopped by a user".into() };
             Some(Event::new(Source::Pollux, kind))
         })
     }
@@ -104,7 +104,7 @@ pub async fn obey(
     match order {
         Order::Prompt { text, images, .. } => control.prompt(with(text, images).await?).await,
         Order::Keys { .. } | Order::Fit { .. } | Order::GiveBack => {
-            let why = "the agent is not in a terminal";
+            let why = "this session is not running in a terminal";
             Err(Failure::new(Phase::Request, "no_terminal", why))
         }
         Order::Answer { question_id, choice, reason } => {
@@ -125,7 +125,7 @@ async fn with(text: String, images: Vec<String>) -> Result<Prompt, Failure> {
     let mut prompt = Prompt::text(text);
     for path in images {
         let bytes = tokio::fs::read(&path).await.map_err(|error| {
-            let message = format!("the picture {path} cannot be read: {error}");
+            let message = format!("could not read the image {path}: {error}");
             Failure::new(Phase::Request, "no_image", message)
         })?;
         prompt = prompt.image(Uploads::media_type(&path), &STANDARD.encode(bytes));

@@ -28,7 +28,7 @@ impl Hub {
 
     #[expect(
         clippy::await_holding_invalid_type,
-        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+        reason = "the lock protects a critical section, not a value; later callers wait"
     )]
     async fn begin_with(
         &self,
@@ -94,11 +94,9 @@ impl Hub {
             .as_ref()
             .is_none_or(|resumed| self.find(resumed).is_ok_and(|resumed| resumed == id));
         if !driver || !resumed || (begin.resume.is_none() && of_a_team != given) {
-            let message = "another request with this `client_id` has begun a session";
+            let message = "this `client_id` was already used to start a different session";
             let trouble = Trouble::refused("other_request", message);
-            return Err(trouble
-                .hint("give each request that is another one an id of its own")
-                .into());
+            return Err(trouble.hint("use a new `client_id` for each new request").into());
         }
         if feed.summary().status != SessionStatus::Exited {
             self.first_prompt(id, begin, by).await?;
@@ -113,17 +111,19 @@ impl Hub {
             let slots = self.slots();
             let slot = slots.get(&id).ok_or_else(|| unknown(&id))?;
             if self.is_unsure(slot) {
-                let message = "tmux does not answer, and the agent of this session may live there";
+                let message = "tmux does not respond, so Pollux cannot tell if this session's agent is still running";
                 let trouble = Trouble::refused("tmux_silent", message);
-                return Err(trouble.hint("end the tmux that hangs, or try again later").into());
+                return Err(trouble
+                    .hint("end the tmux server that hangs, or try again later")
+                    .into());
             }
             let given = slot.start.as_ref().and_then(|start| start.given.clone());
             (slot.file.clone(), slot.feed.summary(), given)
         };
         let live = !matches!(known.status, SessionStatus::Exited);
         if live && known.driver.is_some() {
-            let trouble = Trouble::refused("still_there", "the agent of this session is there");
-            return Err(trouble.hint("just send to it: `pollux send ID TEXT`").into());
+            let trouble = Trouble::refused("still_there", "this session is still running");
+            return Err(trouble.hint(format!("send it a prompt: `pollux send {id} TEXT`")).into());
         }
         let mut wanted = Wanted::new(begin, known.agent_id.clone());
         wanted.id.clone_from(&id);
@@ -142,7 +142,7 @@ impl Hub {
     /// Opens a session anew, with another agent than before.
     #[expect(
         clippy::await_holding_invalid_type,
-        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+        reason = "the lock protects a critical section, not a value; later callers wait"
     )]
     pub(super) async fn reopen(&self, id: &str, wanted: Wanted) -> anyhow::Result<()> {
         let turn = self.slot(id)?.turn;

@@ -38,7 +38,13 @@ impl Brought {
     /// The agent. It is there once.
     pub fn take(&self) -> Result<Agent, Failure> {
         let taken = lock(&self.agent).take();
-        taken.ok_or_else(|| Failure::new(Phase::Start, "agent_gone", "its program has ended"))
+        taken.ok_or_else(|| {
+            Failure::new(
+                Phase::Start,
+                "agent_gone",
+                "the program that drives this session has exited",
+            )
+        })
     }
 }
 
@@ -59,7 +65,13 @@ impl Orders for Steers {
     fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
         let to = self.0.clone();
         Box::pin(async move {
-            let gone = || Failure::new(Phase::Request, "agent_gone", "its program has ended");
+            let gone = || {
+                Failure::new(
+                    Phase::Request,
+                    "agent_gone",
+                    "the program that drives this session has exited",
+                )
+            };
             let (reply, outcome) = oneshot::channel();
             to.send((order, reply)).await.map_err(|_closed| gone())?;
             outcome.await.map_err(|_closed| gone())?
@@ -80,9 +92,9 @@ impl Hub {
             (id.clone(), driven && summary.status != SessionStatus::Exited)
         });
         let id = match &known {
-            Some((_, true)) => {
-                let trouble = Trouble::refused("still_there", "this session is driven already");
-                return Err(trouble.hint("stop it first: `pollux stop ID`").into());
+            Some((id, true)) => {
+                let trouble = Trouble::refused("still_there", "this session is already running");
+                return Err(trouble.hint(format!("stop it first: `pollux stop {id}`")).into());
             }
             Some((id, false)) => id.clone(),
             None => uuid::Uuid::new_v4().to_string(),
@@ -152,7 +164,7 @@ pub async fn talk(hub: Hub, mut socket: WebSocket, stop: CancellationToken) {
                         }
                     }
                     Ok(Said::Done { order, failure }) => answered(&mut sent, order, failure),
-                    Err(error) => tracing::warn!("a frame was passed over: {error}"),
+                    Err(error) => tracing::warn!("ignored an invalid frame: {error}"),
                 },
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => {}

@@ -105,7 +105,7 @@ impl Hub {
             match session.kind {
                 Kind::Main => match self.found(session).await {
                     Ok(found) => new.extend(found),
-                    Err(error) => tracing::warn!("a session file was passed over: {error:#}"),
+                    Err(error) => tracing::warn!("ignored a session file: {error:#}"),
                 },
                 Kind::Subagent => {
                     passed_over.insert(session.file.path.clone());

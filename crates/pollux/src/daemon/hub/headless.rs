@@ -56,7 +56,7 @@ impl Orders for Control {
     fn order(&self, order: Order) -> BoxFuture<'static, Result<(), Failure>> {
         let orders = self.0.clone();
         Box::pin(async move {
-            let gone = || Failure::new(Phase::Start, "gone", "the agent is gone");
+            let gone = || Failure::new(Phase::Start, "gone", "the agent has exited");
             let (tell, told) = oneshot::channel();
             orders.send((order, tell)).await.map_err(|_closed| gone())?;
             told.await.map_err(|_closed| gone())?
@@ -127,7 +127,7 @@ impl Headless {
     async fn obey(&mut self, order: Order) -> Result<(), Failure> {
         match order {
             Order::Prompt { .. } if self.running.is_some() => {
-                Err(Failure::new(Phase::Start, "busy", "the agent works"))
+                Err(Failure::new(Phase::Start, "busy", "the agent is busy"))
             }
             Order::Prompt { text, .. } => self.run(text).await,
             Order::Interrupt => {
@@ -153,7 +153,11 @@ impl Headless {
                 Ok(())
             }
             Order::Answer { .. } | Order::Keys { .. } | Order::Fit { .. } | Order::GiveBack => {
-                Err(Failure::new(Phase::Start, "asks_nothing", "a headless agent asks nothing"))
+                Err(Failure::new(
+                    Phase::Start,
+                    "asks_nothing",
+                    "headless agents do not support questions, keys or window sizes",
+                ))
             }
         }
     }
@@ -203,7 +207,7 @@ impl Headless {
 }
 
 fn ended() -> Event<'static> {
-    let kind = EventKind::SessionEnded { reason: "somebody stopped it".into() };
+    let kind = EventKind::SessionEnded { reason: "stopped by a user".into() };
     Event::new(Source::Pollux, kind)
 }
 

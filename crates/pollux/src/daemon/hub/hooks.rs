@@ -33,7 +33,7 @@ impl Hub {
         let at = place.socket.display().to_string();
         let inbox = match Inbox::open(place).await {
             Ok(inbox) => inbox,
-            Err(error) => return tracing::warn!("hooks are not heard at {at}: {error}"),
+            Err(error) => return tracing::warn!("cannot receive hook events at {at}: {error}"),
         };
         // What was told while nobody listened is of use to those only who are still there.
         for line in inbox.spooled().unwrap_or_default() {
@@ -46,7 +46,7 @@ impl Hub {
             };
             match line {
                 Ok(line) => self.hook(line, true).await,
-                Err(error) => return tracing::error!("hooks are heard no more: {error}"),
+                Err(error) => return tracing::error!("stopped receiving hook events: {error}"),
             }
         }
     }
@@ -67,7 +67,7 @@ impl Hub {
             Some((id, None)) => id,
             None => match self.appear(&told.payload).await {
                 Ok(id) => id,
-                Err(error) => return tracing::warn!("a session was passed over: {error:#}"),
+                Err(error) => return tracing::warn!("ignored a session: {error:#}"),
             },
         };
         if let Ok(task) = self.ask(&id).await {

@@ -34,20 +34,24 @@ impl Hub {
             Some(self.chats_of(cwd)?.join(format!("session-restored-{}.jsonl", short(id))))
         });
         let path = path.with_context(|| {
-            Trouble::refused("no_place", "it is not known where the agent had this session's file")
-                .hint("start the agent once in the session's directory, and try again")
+            Trouble::refused("no_place", "cannot tell where the agent stored this session's file")
+                .hint("start the agent once in the session's directory, then try again")
         })?;
         if path.exists() {
-            let message = format!("{} is there", path.display());
+            let message = format!("{} already exists", path.display());
             let trouble = Trouble::refused("file_is_there", message);
-            return Err(trouble.hint("only a session whose file is gone can be restored").into());
+            return Err(trouble
+                .hint("a session can only be restored if its file is missing")
+                .into());
         }
         let wholes = self.log().read(move |connection| log::wholes(connection, no)).await?;
         let originals: Vec<String> = wholes.iter().filter_map(|whole| original(whole)).collect();
         if originals.is_empty() {
-            let message = "the log has no messages of this session";
+            let message = "the log has no messages for this session";
             let trouble = Trouble::refused("nothing_kept", message);
-            return Err(trouble.hint("`pollux sessions rescue` may still find its file").into());
+            return Err(trouble
+                .hint("try `pollux sessions rescue`, which may still find the file")
+                .into());
         }
         let agent = summary.agent_id.clone().unwrap_or_else(|| id.to_owned());
         let head = serde_json::json!({

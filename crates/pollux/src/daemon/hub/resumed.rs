@@ -18,7 +18,7 @@ pub(super) async fn resumed(wanted: &Wanted, gemini: &Gemini) -> Result<Option<R
 
 /// What is said where the file of a session is gone that was to be gone on with.
 pub(super) fn no_file(id: &str) -> Failure {
-    let message = format!("the file of the session {id} is gone");
-    let hint = format!("write it back: `pollux sessions restore {id}`");
+    let message = format!("the file of session {id} is missing");
+    let hint = format!("restore it with `pollux sessions restore {id}`");
     Failure::new(Phase::Start, "no_session_file", message).hint(hint)
 }

@@ -44,7 +44,7 @@ impl Servers {
         for (socket, told) in others.iter().zip(asked) {
             match told {
                 Ok(told) => found.extend(told?),
-                Err(_late) => tracing::warn!("the tmux server `{socket}` does not answer"),
+                Err(_late) => tracing::warn!("tmux server `{socket}` does not respond"),
             }
         }
         Ok(found)
@@ -72,9 +72,9 @@ impl Servers {
     ) -> anyhow::Result<Found> {
         let found = named(socket, pane, home).await?;
         self.note(socket).with_context(|| {
-            let message = format!("could not write down the tmux server in {}", self.noted.display());
+            let message = format!("could not record the tmux server in {}", self.noted.display());
             Trouble::failed("unwritable_file", message)
-                .hint("the agent has its name, but is not found again: check the rights and the room there, and adopt its pane again")
+                .hint("check the permissions and free space there, then adopt the pane again")
         })?;
         Ok(found)
     }
@@ -103,8 +103,8 @@ async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::Resu
     if nameless.len() > 1 {
         let panes =
             nameless.iter().map(|found| format!("{} ({})", found.pane, found.cwd.display()));
-        let hint = format!("name one of the panes: {}", panes.collect::<Vec<_>>().join(", "));
-        let message = format!("there is more than one agent in {}", called(socket));
+        let hint = format!("choose one pane: {}", panes.collect::<Vec<_>>().join(", "));
+        let message = format!("more than one agent is running in {}", called(socket));
         return Err(Trouble::refused("several_agents", message).hint(hint).into());
     }
     let Some(mut found) = nameless.pop() else {
@@ -117,7 +117,7 @@ async fn named(socket: &Socket, pane: Option<&str>, home: &Path) -> anyhow::Resu
 /// A server in words.
 fn called(socket: &Socket) -> String {
     match socket {
-        Socket::Users => "your tmux".to_owned(),
+        Socket::Users => "your tmux server".to_owned(),
         other => format!("the tmux server `{other}`"),
     }
 }
@@ -126,19 +126,20 @@ fn called(socket: &Socket) -> String {
 fn nobody(socket: &Socket, pane: Option<&str>, known: &[Found]) -> Trouble {
     let server = called(socket);
     if let Some(pane) = pane {
-        let message = format!("no agent runs in the pane {pane} of {server}");
-        return Trouble::refused("no_agent", message).hint("`tmux list-panes -a` lists the panes");
+        let message = format!("no Gemini CLI is running in pane {pane} of {server}");
+        return Trouble::refused("no_agent", message)
+            .hint("list the panes with `tmux list-panes -a`");
     }
     if !known.is_empty() {
         let named = |found: &Found| {
             format!("{} ({})", found.key.as_deref().unwrap_or_default(), found.pane)
         };
         let names: Vec<String> = known.iter().map(named).collect();
-        let message = format!("all agents in {server} are known already: {}", names.join(", "));
-        return Trouble::refused("adopted_already", message).hint("`pollux ls` shows them");
+        let message = format!("all agents in {server} are already adopted: {}", names.join(", "));
+        return Trouble::refused("adopted_already", message).hint("list them with `pollux ls`");
     }
-    let hint = "run `gemini` in a pane of tmux, or `pollux new`";
-    Trouble::refused("no_agent", format!("no agent was found in {server}")).hint(hint)
+    let hint = "run `gemini` in a tmux pane, or start one with `pollux new`";
+    Trouble::refused("no_agent", format!("no Gemini CLI is running in {server}")).hint(hint)
 }
 
 /// What went wrong with tmux, as an error.

@@ -33,7 +33,9 @@ impl Drop for Window {
     fn drop(&mut self) {
         match self.loan.take().map(Loan::give_back) {
             Some(Ok(returned)) => returned.iter().for_each(tell),
-            Some(Err(error)) => tracing::error!("what was lent could not be put back: {error}"),
+            Some(Err(error)) => {
+                tracing::error!("could not restore the user's configuration files: {error}");
+            }
             None => {}
         }
     }
@@ -104,10 +106,11 @@ fn files(given: &Given, driver: Driver, cli: &Cli) -> Result<Files, Failure> {
     match given.files {
         Some(Files::Shared) => Ok(Files::Shared),
         Some(Files::Own) if !own => {
-            let message = "this Gemini CLI has its servers from files that others read too";
+            let message =
+                "this version of Gemini CLI reads MCP servers only from the shared settings file";
             let failure = Failure::new(Phase::Start, "not_in_this_version", message);
             Err(failure
-                .hint("update it, take the driver `acp`, or say `files: shared` in the profile"))
+                .hint("update it, use the driver `acp`, or set `files: shared` in the profile"))
         }
         Some(Files::Own) | None => Ok(if own { Files::Own } else { Files::Shared }),
     }
@@ -117,23 +120,24 @@ fn files(given: &Given, driver: Driver, cli: &Cli) -> Result<Files, Failure> {
 fn policy(given: &Given, cli: &Cli) -> Result<bool, Failure> {
     if given.tools != Tools::All && !cli.at_least(LIMITS) {
         let message = format!(
-            "this Gemini CLI cannot limit what an agent may use: rules for that came with {LIMITS}"
+            "this version of Gemini CLI cannot restrict an agent's tools: that needs {LIMITS} or newer"
         );
         let failure = Failure::new(Phase::Start, "not_in_this_version", message);
-        return Err(failure.hint("update it, or let the profile use everything: `tools: ['*']`"));
+        return Err(failure.hint("update it, or allow every tool in the profile: `tools: ['*']`"));
     }
     Ok(cli.at_least(POLICY))
 }
 
 fn in_use() -> Failure {
-    let message = "the files that would tell the agent what it is are lent to another one, which does not come up";
+    let message =
+        "another agent is still starting and holds the lock on `GEMINI.md` and `settings.json`";
     let failure = Failure::new(Phase::Start, "files_in_use", message).retryable();
-    failure.hint("does it wait for somebody? `pollux ls`")
+    failure.hint("check if it waits for an answer: `pollux ls`")
 }
 
 fn not_lent(error: &io::Error) -> Failure {
-    let message = format!("what the profile gives could not be written: {error}");
-    let hint = "is the disk full, is the directory yours, can Gemini CLI itself read its settings?";
+    let message = format!("could not write the files that the profile needs: {error}");
+    let hint = "check the free disk space, who owns the directory, and that Gemini CLI's settings are valid JSON";
     Failure::new(Phase::Start, "not_lent", message).hint(hint)
 }
 

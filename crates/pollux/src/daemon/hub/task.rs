@@ -343,7 +343,7 @@ impl Task {
     }
 
     async fn not_started(&mut self, failure: &Failure) {
-        let text = format!("the agent could not be started: {}", why(failure));
+        let text = format!("could not start the agent: {}", why(failure));
         let ended = EventKind::SessionEnded { reason: text.clone() };
         let notice = EventKind::Notice { level: Level::Error, text };
         let events = [notice, ended].map(|kind| Event::new(Source::Pollux, kind));
@@ -362,9 +362,9 @@ impl Task {
                     tool_calls: None,
                     error: None,
                 };
-                events.push(Event::new(Source::Pollux, kind).derived("the agent is gone"));
+                events.push(Event::new(Source::Pollux, kind).derived("the agent exited"));
             }
-            let kind = EventKind::SessionEnded { reason: "the agent is gone".into() };
+            let kind = EventKind::SessionEnded { reason: "the agent exited".into() };
             events.push(Event::new(Source::Pollux, kind));
             self.record(events).await;
         }

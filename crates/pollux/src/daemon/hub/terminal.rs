@@ -225,7 +225,7 @@ impl Steers {
             Order::Answer { question_id, choice, reason } => {
                 let own = question_id.strip_prefix(&format!("{}-", self.life)).map(str::to_owned);
                 let own = own.ok_or_else(|| {
-                    Failure::new(Phase::Request, "question_gone", "that question is no longer open")
+                    Failure::new(Phase::Request, "question_gone", "this question is no longer open")
                 })?;
                 self.orders.answer(Some(own), choice, reason).await
             }

@@ -31,7 +31,7 @@ impl Hub {
                 Vec::new()
             }
             Ok(Err(_)) | Err(_) => {
-                tracing::warn!("tmux does not answer");
+                tracing::warn!("tmux does not respond");
                 self.inner.sure.send_replace(false);
                 return false;
             }
@@ -41,7 +41,7 @@ impl Hub {
             let pane = found.pane.clone();
             match self.take_up(found).await {
                 Ok(summary) => taken_up.push(summary.id.clone()),
-                Err(error) => tracing::warn!(pane, "an agent could not be taken up: {error:#}"),
+                Err(error) => tracing::warn!(pane, "could not reattach to an agent: {error:#}"),
             }
         }
         self.inner.sure.send_replace(true);
@@ -74,7 +74,7 @@ impl Hub {
         self.sweep_but(|_| true);
         for id in self.torn(is_in_terminal) {
             if let Err(error) = self.mend_anew(&id).await {
-                tracing::error!(session = %id, "could not be mended: {error:#}");
+                tracing::error!(session = %id, "could not recover the session: {error:#}");
             }
         }
     }
@@ -82,7 +82,7 @@ impl Hub {
     /// Somebody may have opened it while nobody could say whether its agent lives.
     #[expect(
         clippy::await_holding_invalid_type,
-        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+        reason = "the lock protects a critical section, not a value; later callers wait"
     )]
     async fn mend_anew(&self, id: &str) -> anyhow::Result<()> {
         let turn = self.slot(id)?.turn;
@@ -127,7 +127,7 @@ impl Hub {
     pub async fn adopt(&self, socket: &Socket, pane: Option<&str>) -> anyhow::Result<Arc<Summary>> {
         let agents = &self.inner.agents;
         let (Some(tmux), Some(home)) = (&agents.tmux, agents.home()) else {
-            let message = "this daemon has no agents in terminals";
+            let message = "this daemon does not manage terminal sessions";
             return Err(Trouble::refused("no_terminals", message).into());
         };
         self.take_up(tmux.servers().adopt(socket, pane, home).await?).await
@@ -156,7 +156,7 @@ impl Hub {
             }
             None => {
                 let name = found.name.clone().or_else(|| found.key.clone());
-                let id = name.ok_or_else(|| unknown("without a name"))?;
+                let id = name.ok_or_else(|| unknown("(unnamed)"))?;
                 let wanted = Wanted::in_terminal(found, id.clone());
                 let summary = self.summary(&wanted);
                 self.add(wanted, summary, None).await?;

@@ -18,7 +18,7 @@ impl Hub {
     /// of it is told there.
     #[expect(
         clippy::await_holding_invalid_type,
-        reason = "it guards a time, and no value: whoever comes meanwhile shall wait"
+        reason = "the lock protects a critical section, not a value; later callers wait"
     )]
     pub(super) async fn unite(&self, agent_id: &str) {
         if !self.is_twice(agent_id) {
@@ -35,7 +35,10 @@ impl Hub {
         let Some(slot) = self.slots().remove(agent_id) else { return };
         let no = slot.no;
         if let Err(error) = self.log().write(move |connection| remove(connection, no)).await {
-            tracing::warn!(session = agent_id, "it stays in the log: {error:#}");
+            tracing::warn!(
+                session = agent_id,
+                "could not remove a duplicate session from the log: {error:#}"
+            );
         }
         slot.feed.is_gone();
     }

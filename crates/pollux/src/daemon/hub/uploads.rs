@@ -35,8 +35,8 @@ impl Uploads {
     pub fn keep(&self, media_type: &str, bytes: &[u8]) -> anyhow::Result<String> {
         let Some((_, end)) = KINDS.iter().find(|(kind, _)| *kind == media_type) else {
             let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
-            let message = format!("`{media_type}` is no picture that a model takes");
-            let hint = format!("one of: {}", kinds.join(", "));
+            let message = format!("unsupported image type `{media_type}`");
+            let hint = format!("supported types: {}", kinds.join(", "));
             return Err(Trouble::refused("wrong_request", message).hint(hint).into());
         };
         let hash = Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Place(PathBuf);
 
 /// What a daemon says that finds another one there.
-pub const RUNS_ALREADY: &str = "a daemon runs already";
+pub const RUNS_ALREADY: &str = "a daemon is already running";
 
 /// Where a daemon is reached: what it tells those who look for it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ impl Place {
             Err(fs::TryLockError::WouldBlock) => {
                 let trouble = Trouble::refused("already_running", RUNS_ALREADY);
                 Err(trouble
-                    .hint("`pollux serve status` says where; `pollux serve down` ends it")
+                    .hint("show its address with `pollux serve status`, or stop it with `pollux serve down`")
                     .into())
             }
             Err(fs::TryLockError::Error(error)) => Err(error.into()),

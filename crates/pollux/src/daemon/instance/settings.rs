@@ -81,8 +81,8 @@ impl Told {
     /// What a file says; nothing where there is none.
     pub fn in_file(path: &Path) -> anyhow::Result<Self> {
         let unreadable = || {
-            let message = format!("{} cannot be read", path.display());
-            Trouble::refused("wrong_settings", message).hint("mend it, or move it away")
+            let message = format!("could not read {}", path.display());
+            Trouble::refused("wrong_settings", message).hint("fix the file, or move it away")
         };
         let text = match regular::text(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -148,8 +148,11 @@ impl Told {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
             _ => {
-                let trouble = Trouble::refused("half_a_certificate", "a certificate needs its key");
-                return Err(trouble.hint("give both: `--certificate FILE --key FILE`").into());
+                let trouble = Trouble::refused(
+                    "half_a_certificate",
+                    "`--certificate` and `--key` must be used together",
+                );
+                return Err(trouble.hint("pass both: `--certificate FILE --key FILE`").into());
             }
         };
         let here = |origin: &str| {
@@ -160,8 +163,9 @@ impl Told {
             && !origin.starts_with("https://")
             && !here(origin)
         {
-            let trouble = Trouble::refused("no_tls", "a proxy in front must speak TLS");
-            return Err(trouble.hint("name its origin, such as https://pollux.example.com").into());
+            let trouble =
+                Trouble::refused("no_tls", "the origin of a reverse proxy must use https");
+            return Err(trouble.hint("for example: https://pollux.example.com").into());
         }
         let own = Limits::default();
         Ok(Serve {

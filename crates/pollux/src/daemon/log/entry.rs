@@ -106,7 +106,7 @@ fn without_original(kind: &EventKind<'_>, json: &str) -> Option<String> {
 
 /// An event that has no JSON is told as one that could not be read.
 fn unwritable(kind: &str, error: &serde_json::Error) -> String {
-    let reason = format!("a {kind} event could not be written: {error}");
+    let reason = format!("could not serialise a {kind} event: {error}");
     serde_json::json!({ "type": "unread", "reason": reason, "text": "", "source": "pollux" })
         .to_string()
 }

@@ -148,7 +148,7 @@ CREATE TABLE taken_back (
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Closed {
     /// A later version has taken steps that this one does not know.
-    #[error("a newer version of Pollux has made it")]
+    #[error("a newer version of Pollux created it")]
     Newer,
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),

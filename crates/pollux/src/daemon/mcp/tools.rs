@@ -44,15 +44,15 @@ pub struct Server {
 struct HandoffArgs {
     /// Profile of the new agent (see `find_profiles`)
     agent_profile: String,
-    /// The whole task; the agent sees nothing else
+    /// Complete task; the agent sees nothing else
     message: String,
-    /// Seconds to wait
+    /// Seconds to wait for the answer
     timeout: Option<u64>,
-    /// Where it works; without it, where you work
+    /// Working directory; defaults to yours
     working_directory: Option<PathBuf>,
-    /// Give it a git worktree of its own: "merge" or "keep"
+    /// Run it in a separate git worktree: "merge" or "keep"
     worktree: Option<String>,
-    /// Tokens it may use
+    /// Token budget
     tokens: Option<u64>,
 }
 
@@ -60,57 +60,57 @@ struct HandoffArgs {
 struct AssignArgs {
     /// Profile of the new agent (see `find_profiles`)
     agent_profile: String,
-    /// The whole task; the agent sees nothing else
+    /// Complete task; the agent sees nothing else
     message: String,
-    /// Where it works; without it, where you work
+    /// Working directory; defaults to yours
     working_directory: Option<PathBuf>,
-    /// Give it a git worktree of its own: "merge" or "keep"
+    /// Run it in a separate git worktree: "merge" or "keep"
     worktree: Option<String>,
-    /// Tokens it may use
+    /// Token budget
     tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct MessageArgs {
-    /// Name of an agent, or "person"; without it, the one you work for
+    /// Name of an agent, or "person" for the user; defaults to the agent or user you work for
     receiver_id: Option<String>,
-    /// The text
+    /// Text of the message
     message: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AnswerArgs {
-    /// The agent that waits
+    /// Name of the agent that asks
     agent: String,
-    /// The id of one of its choices
+    /// Id of the choice
     choice: String,
-    /// What to say with it; a choice that wants words is nothing without
+    /// Reason for the answer; required by some choices
     reason: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AgentArgs {
-    /// Its name
+    /// Name of the agent
     agent: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct JobArgs {
-    /// The job's id
+    /// Id of the job
     job: String,
-    /// Seconds to wait for it
+    /// Seconds to wait for the job to finish
     wait: Option<u64>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct QueryArgs {
-    /// Words; without them, all
+    /// Words to search for; defaults to all profiles
     query: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SkillArgs {
-    /// Its name
+    /// Name of the skill
     name: String,
 }
 
@@ -141,7 +141,7 @@ impl Server {
     }
 
     #[tool(
-        description = "Give a task to a new agent and go on; its answer comes to you as a message"
+        description = "Give a task to a new agent without waiting; its answer arrives as a message"
     )]
     async fn assign(
         &self,
@@ -154,14 +154,14 @@ impl Server {
         let give = Give { cwd: self.cwd(&caller, args.working_directory), ..give };
         Ok(match self.teams.give(&caller, give).await {
             Ok(job) => said(
-                format!("{} works on it. Its answer comes to you as a message.", job.name),
+                format!("{} is working on it. Its answer will arrive as a message.", job.name),
                 json!({ "job": job.id, "agent": job.name, "state": job.state }),
             ),
             Err(error) => wrong(&error),
         })
     }
 
-    #[tool(description = "Send a message to an agent; it is delivered when the agent has time")]
+    #[tool(description = "Send a message to an agent; it is delivered when the agent is idle")]
     async fn send_message(
         &self,
         Parameters(args): Parameters<MessageArgs>,
@@ -175,7 +175,7 @@ impl Server {
         })
     }
 
-    #[tool(description = "Answer the question that an agent of yours waits with")]
+    #[tool(description = "Answer the pending question of an agent that works for you")]
     async fn answer(
         &self,
         Parameters(args): Parameters<AnswerArgs>,
@@ -189,7 +189,7 @@ impl Server {
         })
     }
 
-    #[tool(description = "The agents of your team, and what they do")]
+    #[tool(description = "List the agents of your team and their status")]
     async fn list_agents(&self, context: RequestContext<RoleServer>) -> Answer {
         let caller = self.caller(&context)?;
         let members = match self.teams.list(&caller).await {
@@ -221,7 +221,7 @@ impl Server {
         Ok(said(text, json!({ "agents": agents })))
     }
 
-    #[tool(description = "Profiles that an agent can have")]
+    #[tool(description = "List the profiles available for new agents")]
     async fn find_profiles(
         &self,
         Parameters(args): Parameters<QueryArgs>,
@@ -245,7 +245,7 @@ impl Server {
         Ok(said(lines.collect::<Vec<_>>().join("\n"), json!({ "profiles": profiles })))
     }
 
-    #[tool(description = "End an agent that works for you, and those who work for it")]
+    #[tool(description = "Stop an agent that works for you, and the agents that work for it")]
     async fn stop_agent(
         &self,
         Parameters(args): Parameters<AgentArgs>,
@@ -264,7 +264,7 @@ impl Server {
         })
     }
 
-    #[tool(description = "What came of a job; waits for it if you say how long")]
+    #[tool(description = "Get the status and result of a job; waits up to `wait` seconds")]
     async fn job_result(
         &self,
         Parameters(args): Parameters<JobArgs>,
@@ -283,7 +283,7 @@ impl Server {
         Ok(self.wait(job, most, &context).await)
     }
 
-    #[tool(description = "The text of a skill")]
+    #[tool(description = "Get the text of a skill")]
     async fn load_skill(
         &self,
         Parameters(args): Parameters<SkillArgs>,
@@ -302,7 +302,9 @@ impl Server {
         let of_request =
             || context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Caller>());
         let caller = self.caller.as_ref().or_else(of_request).cloned();
-        caller.ok_or_else(|| rmcp::ErrorData::invalid_request("who asks?", None))
+        caller.ok_or_else(|| {
+            rmcp::ErrorData::invalid_request("the request has no authenticated caller", None)
+        })
     }
 
     /// Where a worker is to work: a person's where his client was started, unless he says otherwise. What an agent says is
@@ -336,7 +338,7 @@ impl Server {
                     seconds += 5;
                     if let Some(token) = token {
                         let progress = ProgressNotificationParam::new(token, f64::from(seconds))
-                            .with_message(format!("{} works", job.name));
+                            .with_message(format!("{} is working", job.name));
                         // A client that is gone needs no progress.
                         drop(context.peer.notify_progress(progress).await);
                     }
@@ -358,7 +360,7 @@ fn give(
         Some("keep") => Some(Worktree::Keep),
         // Not one that nobody asked for: its branch would stay.
         Some(word) => {
-            let why = format!("worktree is `merge` or `keep`, or left out, and not `{word}`");
+            let why = format!("invalid worktree `{word}`: use `merge` or `keep`, or omit it");
             return Err(rmcp::ErrorData::invalid_params(why, None));
         }
     };
@@ -390,13 +392,13 @@ fn told(job: &Job) -> CallToolResult {
                 about,
             );
         }
-        State::Starting | State::Working => "It goes on: fetch its answer with job_result.",
+        State::Starting | State::Working => "It is still running: get its answer with job_result.",
         State::Waiting => {
-            "Answer it with `answer` if you may, or tell the person; then use job_result."
+            "Answer it with `answer` if you may, or tell the user; then call job_result."
         }
-        State::Paused => "It has used up what it may take: tell the person, who can go on with it.",
+        State::Paused => "It has used up its budget: tell the user, who can continue it.",
         State::TimedOut => {
-            "Its agent goes on: job_result has its answer later, or stop it with stop_agent."
+            "Its agent is still working: call job_result later, or stop it with stop_agent."
         }
         State::Failed | State::Cancelled => "",
     };
@@ -407,7 +409,7 @@ fn told(job: &Job) -> CallToolResult {
     if let Some(question) = &job.question {
         let choices: Vec<&str> = question.options.iter().map(|(id, _)| id.as_str()).collect();
         let _written =
-            write!(text, " It asks: {} Choices: {}.", question.about, choices.join(", "));
+            write!(text, " Question: {} Choices: {}.", question.about, choices.join(", "));
     }
     let text = format!("{text} {next}").trim_end().to_owned();
     if job.state == State::Failed {

@@ -59,7 +59,7 @@ impl Vapid {
         let mut request = closed(to, words)?;
         let uri = request.uri();
         let (scheme, host) = (uri.scheme_str().unwrap_or("https"), uri.authority());
-        let audience = format!("{scheme}://{}", host.context("an address without a host")?);
+        let audience = format!("{scheme}://{}", host.context("the endpoint has no host")?);
         let until = Timestamp::now().as_second() + i64::try_from(LASTS.as_secs()).unwrap_or(0);
         let head = json!({ "typ": "JWT", "alg": "ES256" }).to_string();
         let claims = json!({ "aud": audience, "exp": until, "sub": CONTACT }).to_string();

@@ -24,7 +24,7 @@ const MOST_HOURS: u32 = 24 * 31;
 const MESSAGES: usize = 50;
 const BYTES: usize = 64 << 10;
 
-/// Makes a link that shows a session, without its secrets, to whoever has it.
+/// Creates a share link: a read-only view of one session with secrets removed.
 #[utoipa::path(
     post, path = "/api/v1/sessions/{id}/share", params(("id" = String, Path)), request_body = Share,
     responses((status = 200, body = ShareLink), (status = 403, body = Problem))
@@ -52,7 +52,7 @@ pub(super) async fn share(
     Ok(Json(ShareLink { urls, expires_at: until }))
 }
 
-/// Takes all links of a session back.
+/// Revokes all share links of a session.
 #[utoipa::path(
     delete, path = "/api/v1/sessions/{id}/share", params(("id" = String, Path)),
     responses((status = 200, body = Health), (status = 404, body = Problem))
@@ -70,7 +70,7 @@ pub(super) async fn unshare(
     Ok(Json(Health { ok: true, api: VERSION }))
 }
 
-/// Shows a session to whoever has a link. Open to everybody who comes by one of our addresses: the token is what they know.
+/// Shows a session to a client with a share link. Needs no pairing: the token in the link is the credential.
 #[utoipa::path(
     post, path = "/api/v1/shared", request_body = Watched,
     responses((status = 200, body = Shared), (status = 401, body = Problem))
@@ -82,8 +82,8 @@ pub(super) async fn shared(
     let (hash, now) = (hash(&token), api.hub.now());
     let found = api.hub.log().read(move |connection| log::shared(connection, &hash, now)).await?;
     let Some((id, expires_at)) = found else {
-        let trouble = Trouble::refused("wrong_code", "this link is wrong, or over");
-        return Err(trouble.hint("ask for a new one").into());
+        let trouble = Trouble::refused("wrong_code", "this link is invalid or has expired");
+        return Err(trouble.hint("ask for a new link").into());
     };
     // What is only in the session's file so far is read now.
     let summary = api.hub.snapshot(&id).await?.summary;
@@ -125,7 +125,7 @@ pub(super) async fn key(
     Ok(Json(PushKey { key: api.push.key() }))
 }
 
-/// Calls this device from now on.
+/// Subscribes this device to push notifications.
 #[utoipa::path(
     post, path = "/api/v1/push/subscription", request_body = Subscribe,
     responses((status = 200, body = Health), (status = 400, body = Problem))
@@ -148,7 +148,7 @@ pub(super) async fn subscribe(
     Ok(Json(Health { ok: true, api: VERSION }))
 }
 
-/// Calls this device no more.
+/// Unsubscribes this device from push notifications.
 #[utoipa::path(
     delete, path = "/api/v1/push/subscription", request_body = Unsubscribe,
     responses((status = 200, body = Health))
@@ -163,14 +163,14 @@ pub(super) async fn unsubscribe(
     Ok(Json(Health { ok: true, api: VERSION }))
 }
 
-/// Calls this device once, to see that it hears.
+/// Sends a test notification to this device.
 #[utoipa::path(post, path = "/api/v1/push/test", responses((status = 200, body = Called)))]
 pub(super) async fn test(
     State(api): State<Arc<Api>>,
     Extension(guest): Extension<Guest>,
 ) -> Result<Json<Called>, Bad> {
     need(&guest, Scope::View)?;
-    let body = "This is how Pollux calls.".to_owned();
+    let body = "This is a test notification.".to_owned();
     let call = Call { kind: CallKind::Test, title: "Pollux".into(), body, session_id: None };
     let called = api.push.call(&api.hub, &call, Some(guest.id())).await?;
     Ok(Json(Called { called }))

@@ -28,15 +28,15 @@ const LOOKED_AT: usize = 50_000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Begun {
-    /// The project's directory.
+    /// Directory of the project.
     #[param(value_type = String)]
     cwd: PathBuf,
-    /// What was written after the `@`.
+    /// Text after the `@`.
     #[serde(default)]
     prefix: String,
 }
 
-/// Files whose paths fit, without those that the project ignores.
+/// Lists files of a project that match a prefix, without ignored files.
 #[utoipa::path(
     get, path = "/api/v1/files", params(Begun),
     responses((status = 200, body = Files), (status = 403, body = Problem))
@@ -85,12 +85,12 @@ fn fitting(root: &FilePath, prefix: &str) -> Vec<String> {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Place {
-    /// The directory.
+    /// Path of the directory.
     #[param(value_type = String)]
     path: PathBuf,
 }
 
-/// The directories in a directory that is allowed.
+/// Lists the subdirectories of a trusted directory.
 #[utoipa::path(
     get, path = "/api/v1/projects/browse", params(Place),
     responses((status = 200, body = Browsed), (status = 403, body = Problem))
@@ -115,7 +115,7 @@ pub(super) async fn browse(
     Ok(Json(Browsed { path, directories }))
 }
 
-/// The commands that a prompt of this session may begin with.
+/// Lists the slash commands that a session supports.
 #[utoipa::path(
     get, path = "/api/v1/sessions/{id}/commands", params(("id" = String, Path)),
     responses((status = 200, body = SlashCommands), (status = 404, body = Problem))
@@ -135,7 +135,7 @@ pub(super) async fn slash(
     Ok(Json(SlashCommands { commands }))
 }
 
-/// Models that can be asked for.
+/// Lists available models.
 #[utoipa::path(get, path = "/api/v1/models", responses((status = 200, body = Models)))]
 pub(super) async fn models(Extension(guest): Extension<Guest>) -> Result<Json<Models>, Bad> {
     need(&guest, Scope::View)?;
@@ -147,7 +147,7 @@ pub(super) async fn models(Extension(guest): Extension<Guest>) -> Result<Json<Mo
     Ok(Json(Models { models: MODELS.iter().map(model).collect() }))
 }
 
-/// Keeps a picture that will belong to a prompt.
+/// Uploads an image for a prompt.
 #[utoipa::path(
     post, path = "/api/v1/images", request_body = Image,
     responses((status = 201, body = Kept), (status = 400, body = Problem))
@@ -159,7 +159,7 @@ pub(super) async fn image(
 ) -> Result<(axum::http::StatusCode, Json<Kept>), Bad> {
     need(&guest, Scope::Prompt)?;
     let bytes = STANDARD.decode(data).map_err(|error| {
-        Trouble::refused("wrong_request", format!("the picture is not Base64: {error}"))
+        Trouble::refused("wrong_request", format!("the image is not valid Base64: {error}"))
     })?;
     let name = api.hub.uploads().keep(&media_type, &bytes)?;
     Ok((axum::http::StatusCode::CREATED, Json(Kept { name })))

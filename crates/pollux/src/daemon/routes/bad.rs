@@ -38,8 +38,8 @@ pub fn problem(error: &anyhow::Error) -> Problem {
         },
         None => Problem {
             code: "failed".to_owned(),
-            message: "the daemon could not do that".to_owned(),
-            hint: Some("its log says why".to_owned()),
+            message: "the daemon failed to handle the request".to_owned(),
+            hint: Some("see the daemon's log".to_owned()),
         },
     }
 }

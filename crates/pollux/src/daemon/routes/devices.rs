@@ -43,11 +43,11 @@ pub(super) async fn pair(
     }
     let pairing = Pairing { name: pairing.name.trim().to_owned(), ..pairing };
     if pairing.minutes.is_some_and(|minutes| !(1..=MOST_MINUTES).contains(&minutes)) {
-        let message = format!("a code is good for 1 to {MOST_MINUTES} minutes");
+        let message = format!("a pairing code can be valid for 1 to {MOST_MINUTES} minutes");
         return Err(Trouble::refused("wrong_request", message).into());
     }
     if !is_name(&pairing.name) || pairing.scopes.is_empty() {
-        let message = "a device has a name of its own of at most 64 bytes, and one scope at least";
+        let message = "a device needs an unused name of at most 64 bytes and at least one scope";
         return Err(Trouble::refused("wrong_request", message).into());
     }
     let detail = json!({ "name": pairing.name, "scopes": pairing.scopes });
@@ -65,18 +65,18 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(char::is_control) && !is_taken
 }
 
-/// What a device is told that was let in.
+/// The result of pairing a device.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct LetIn {
-    /// Who it is.
+    /// The device.
     #[serde(flatten)]
     me: Me,
-    /// The secret, for programs; browsers get it as a cookie and never see it.
+    /// The credential, for programs. Browsers get it as an `HttpOnly` cookie instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// Uses a code. Open to everybody who comes by one of our addresses: the code is what they know.
+/// Pairs this device with a code. Needs no credential: the code is the credential.
 #[utoipa::path(
     post, path = "/api/v1/pair", request_body = Paired,
     responses((status = 200, body = LetIn), (status = 401, body = Problem))
@@ -94,8 +94,8 @@ pub(super) async fn claim(
         if open {
             note(&api, &stranger, "wrong_code", None, json!({})).await;
         }
-        let trouble = Trouble::refused("wrong_code", "this code is wrong, used, or too old");
-        return Err(trouble.hint("make a new one: `pollux pair`").into());
+        let trouble = Trouble::refused("wrong_code", "this code is wrong, already used or expired");
+        return Err(trouble.hint("create a new one with `pollux pair`").into());
     };
     let own = own.map(|own| own.trim().to_owned()).filter(|own| is_name(own));
     let name = own.unwrap_or(name);
@@ -147,9 +147,9 @@ pub(super) async fn revoke(
         noted(&api, &guest, "revoke", None, json!({ "id": id })).await?;
     }
     if !known || !api.door.revoke(&id).await? {
-        let message = format!("there is no device `{id}`");
+        let message = format!("no device `{id}`");
         let trouble = Trouble::refused("unknown_device", message);
-        return Err(trouble.hint("`pollux devices` lists them").into());
+        return Err(trouble.hint("list devices with `pollux devices`").into());
     }
     Ok(Json(Health { ok: true, api: VERSION }))
 }
@@ -157,14 +157,14 @@ pub(super) async fn revoke(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Last {
-    /// How many at most.
+    /// Maximum number of entries.
     limit: Option<usize>,
 }
 
-/// Who did what.
+/// The audit log.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Audit {
-    /// The newest first.
+    /// Entries, newest first.
     entries: Vec<AuditEntry>,
 }
 

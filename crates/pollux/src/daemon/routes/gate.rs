@@ -84,10 +84,11 @@ async fn shaped(response: Response) -> Response {
     let (code, hint) = match status {
         StatusCode::METHOD_NOT_ALLOWED => ("wrong_method", None),
         StatusCode::PAYLOAD_TOO_LARGE => ("too_long", None),
-        StatusCode::REQUEST_TIMEOUT => {
-            ("too_slow", Some("it may be done yet: look before you ask again"))
-        }
-        status if status.is_server_error() => ("failed", Some("the daemon's log says why")),
+        StatusCode::REQUEST_TIMEOUT => (
+            "too_slow",
+            Some("the request timed out but may have taken effect: check before you retry"),
+        ),
+        status if status.is_server_error() => ("failed", Some("see the daemon's log")),
         _ => ("wrong_request", None),
     };
     let reason = String::from_utf8_lossy(&text).trim().to_owned();
@@ -129,14 +130,14 @@ pub(super) async fn admit(
     let local = request.extensions().get::<Local>().is_some();
     let guest = if local { Some(Guest::owner()) } else { api.door.guest(request.headers()) };
     let Some(guest) = guest else {
-        let trouble = Trouble::refused("not_signed_in", "this device is not known here");
-        return Bad::from(trouble.hint("let it in with `pollux pair`")).into_response();
+        let trouble = Trouble::refused("not_signed_in", "this device is not paired");
+        return Bad::from(trouble.hint("pair it with `pollux pair`")).into_response();
     };
     // A browser sends the cookie whoever made it ask; only our own page can say that it did.
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let upgrades = request.headers().contains_key(axum::http::header::UPGRADE);
     if guest.by_cookie && (!reads || upgrades) && !request.headers().contains_key(ORIGIN) {
-        let trouble = Trouble::refused("not_allowed", "a browser says which page sent a request");
+        let trouble = Trouble::refused("not_allowed", "the request has no `Origin` header");
         return Bad::from(trouble).into_response();
     }
     api.door.seen(&guest, api.hub.now()).await;

@@ -6,7 +6,7 @@ use utoipa::OpenApi;
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Pollux", description = "Full two-way control of Gemini CLI sessions"),
+    info(title = "Pollux", description = "Control and observe Gemini CLI sessions"),
     paths(
         super::health,
         super::me,

@@ -23,9 +23,9 @@ const PIECE: usize = 64 << 10;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Before {
-    /// Messages before this place; without it the newest.
+    /// Return messages before this position; defaults to the newest.
     before: Option<u64>,
-    /// How many at most.
+    /// Maximum number of results.
     limit: Option<usize>,
 }
 
@@ -57,10 +57,10 @@ pub(super) async fn messages(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct After {
-    /// Events after this number.
+    /// Return events after this number.
     #[serde(default)]
     after: u64,
-    /// How many at most.
+    /// Maximum number of results.
     limit: Option<usize>,
 }
 
@@ -94,23 +94,23 @@ pub(super) async fn events(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Place {
-    /// Only the text at this JSON pointer, as `cut` names it.
+    /// Return only the text at this JSON pointer, as listed in `cut`.
     path: Option<String>,
-    /// From this byte of it.
+    /// Byte offset at which to start.
     #[serde(default)]
     offset: usize,
 }
 
-/// A piece of a long text.
+/// Part of a long text.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Piece {
-    /// The piece.
+    /// The text.
     text: String,
-    /// Where it begins.
+    /// Byte offset of this part.
     offset: usize,
-    /// How many bytes the whole has.
+    /// Size of the full text in bytes.
     bytes: usize,
-    /// Where the next one begins, if there is one.
+    /// Byte offset of the next part, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<usize>,
 }
@@ -118,7 +118,7 @@ pub(super) struct Piece {
 #[utoipa::path(
     get, path = "/api/v1/sessions/{id}/events/{seq}",
     params(("id" = String, Path), ("seq" = u64, Path), Place),
-    responses((status = 200, body = Piece, description = "The event whole, or a piece of one text of it"),
+    responses((status = 200, body = Piece, description = "The full event, or part of one of its texts"),
         (status = 404, body = Problem))
 )]
 pub(super) async fn event(
@@ -132,13 +132,13 @@ pub(super) async fn event(
     let (no, _) = api.hub.feed(&id)?;
     let whole = api.hub.log().read(move |connection| log::whole(connection, no, seq)).await?;
     let unknown = |what: String| Trouble::refused("unknown_event", what);
-    let whole = whole.ok_or_else(|| unknown(format!("there is no event {seq}")))?;
+    let whole = whole.ok_or_else(|| unknown(format!("no event {seq}")))?;
     let Some(path) = place.path else {
         return Ok((StatusCode::OK, [(CONTENT_TYPE, "application/json")], whole).into_response());
     };
     let value: Value = serde_json::from_str(&whole)?;
     let text = value.pointer(&path).and_then(Value::as_str);
-    let text = text.ok_or_else(|| unknown(format!("there is no text at `{path}`")))?;
+    let text = text.ok_or_else(|| unknown(format!("no text at `{path}`")))?;
     let from = text.floor_char_boundary(place.offset.min(text.len()));
     let to = text.floor_char_boundary((from + PIECE).min(text.len()));
     let piece = Piece {
@@ -153,15 +153,15 @@ pub(super) async fn event(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Seen {
-    /// The number of the last event that was handled.
+    /// Number of the last event that the client handled.
     after: Option<u64>,
-    /// Its epoch.
+    /// Epoch of that event.
     epoch: Option<u64>,
 }
 
 #[utoipa::path(
     get, path = "/api/v1/sessions/{id}/stream", params(("id" = String, Path), Seen),
-    responses((status = 200, description = "Frames, as server-sent events", content_type = "text/event-stream"),
+    responses((status = 200, description = "Frames as server-sent events", content_type = "text/event-stream"),
         (status = 404, body = Problem))
 )]
 pub(super) async fn stream(
@@ -181,9 +181,9 @@ pub(super) async fn stream(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Words {
-    /// The words. The last one may be the beginning of one.
+    /// Words to search for. The last one may be incomplete.
     q: String,
-    /// How many at most.
+    /// Maximum number of results.
     limit: Option<usize>,
 }
 

@@ -47,8 +47,10 @@ pub(super) async fn add(
     need(&guest, Scope::Admin)?;
     // It goes on for ever, and its condition is a program: that is for somebody who sits at the machine.
     if guest.device.is_some() {
-        let message = "schedules are made on the machine itself";
-        return Err(Trouble::refused("not_allowed", message).hint("`pollux schedule add`").into());
+        let message = "schedules can only be created on the machine itself";
+        return Err(Trouble::refused("not_allowed", message)
+            .hint("run `pollux schedule add` there")
+            .into());
     }
     schedule.cwd = scoped(&api, &guest, &schedule.cwd).await?;
     let detail = json!({ "schedule": schedule.name, "cron": schedule.cron });
@@ -59,7 +61,7 @@ pub(super) async fn add(
 
 #[utoipa::path(
     delete, path = "/api/v1/schedules/{name}", params(("name" = String, Path)),
-    responses((status = 200, description = "It is gone"), (status = 404, body = Problem))
+    responses((status = 200, description = "Deleted"), (status = 404, body = Problem))
 )]
 pub(super) async fn remove(
     State(api): State<Arc<Api>>,
@@ -96,7 +98,7 @@ pub(super) async fn run(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Whose {
-    /// A schedule; without it, all.
+    /// Name of a schedule; defaults to all.
     of: Option<String>,
 }
 

@@ -33,9 +33,9 @@ const LONGEST_ID: usize = 128;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Page {
-    /// How many at most.
+    /// Maximum number of sessions.
     limit: Option<usize>,
-    /// How many to pass over.
+    /// Number of sessions to skip.
     offset: Option<usize>,
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn begin(
     Ok((StatusCode::CREATED, Json((*summary).clone())).into_response())
 }
 
-/// Takes up an agent that somebody runs in tmux, without restarting it.
+/// Adopts a Gemini CLI that is already running in tmux, without restarting it.
 #[utoipa::path(
     post, path = "/api/v1/sessions/adopt", request_body = Adopt,
     responses((status = 201, body = Summary), (status = 409, body = Problem))
@@ -110,7 +110,7 @@ pub(super) async fn adopt(
 ) -> Result<Response, Bad> {
     need(&guest, Scope::Admin)?;
     if guest.device.is_some() && adopt.socket.is_some() {
-        let message = "only the user of this machine may name a tmux server";
+        let message = "only the local user can choose a tmux server";
         return Err(Trouble::refused("not_allowed", message).into());
     }
     let socket = adopt.socket.as_deref().map_or(Socket::Users, Socket::named);
@@ -140,11 +140,11 @@ pub(super) async fn allowed(api: &Api, guest: &Guest, path: &FilePath) -> anyhow
     // That it is not there is told to those only who may look.
     Ok(real.filter(fits).ok_or_else(|| {
         if guest.device.is_none() {
-            let message = format!("there is no directory {}", path.display());
-            return Trouble::refused("no_directory", message).hint("name the whole path of one");
+            let message = format!("no directory {}", path.display());
+            return Trouble::refused("no_directory", message).hint("use an absolute path");
         }
-        let message = format!("{} is not a directory that was allowed", path.display());
-        let hint = "on the machine itself: `pollux serve allow DIR`";
+        let message = format!("{} is not a trusted directory", path.display());
+        let hint = "allow it on the machine itself: `pollux serve allow DIR`";
         Trouble::refused("outside_projects", message).hint(hint)
     })?)
 }
@@ -198,8 +198,8 @@ pub async fn commanded(
     if let Command::Prompt { images, .. } = &command
         && let Some(unknown) = images.iter().find(|image| !api.hub.uploads().has(image))
     {
-        let trouble = Trouble::refused("unknown_image", format!("there is no picture `{unknown}`"));
-        return Err(trouble.hint("send it first: POST /api/v1/images").into());
+        let trouble = Trouble::refused("unknown_image", format!("no image `{unknown}`"));
+        return Err(trouble.hint("upload it first: POST /api/v1/images").into());
     }
     is_id(Some(&id))?;
     let (action, mut detail) = told(api, session, &command);
@@ -207,7 +207,7 @@ pub async fn commanded(
         Ok(noted) => Some(noted),
         // A disk that is full keeps nobody from ending something.
         Err(error) if only_ends(&command, &api.hub.feed(session)?.1.summary()) => {
-            tracing::error!(by = %guest.name, session, action, "not in the audit log: {error:#}");
+            tracing::error!(by = %guest.name, session, action, "could not write to the audit log: {error:#}");
             None
         }
         Err(error) => return Err(error),
@@ -228,7 +228,7 @@ pub async fn commanded(
 /// An id that a client gives to what it asks for is kept, and so it is not long.
 pub(super) fn is_id(id: Option<&str>) -> Result<(), Trouble> {
     if id.is_some_and(|id| id.is_empty() || id.len() > LONGEST_ID) {
-        let message = format!("the id of a command or a request has 1 to {LONGEST_ID} bytes");
+        let message = format!("the id of a command or request must have 1 to {LONGEST_ID} bytes");
         return Err(Trouble::refused("wrong_request", message));
     }
     Ok(())
@@ -337,7 +337,7 @@ impl std::fmt::Display for Turned {
 
 impl std::error::Error for Turned {}
 
-/// A question with the session that it belongs to.
+/// A question and its session.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Asked {
     session_id: String,
@@ -375,7 +375,7 @@ pub(super) async fn projects(
     Ok(Json(Projects { projects: api.hub.log().read(log::projects).await? }))
 }
 
-/// Allows a directory. Only the user on this machine may: a device that may do everything else may not widen this.
+/// Trusts a directory. Only the local user may do this, not a paired device.
 #[utoipa::path(
     post, path = "/api/v1/projects", request_body = Trust,
     responses((status = 200, body = Projects), (status = 403, body = Problem))
@@ -387,7 +387,7 @@ pub(super) async fn trust(
 ) -> Result<Json<Projects>, Bad> {
     need(&guest, Scope::Admin)?;
     if guest.device.is_some() {
-        let message = "only the user of this machine may allow a directory";
+        let message = "only the local user can trust a directory";
         return Err(Trouble::refused("not_allowed", message).into());
     }
     let real = scoped(&api, &guest, &path).await?;
@@ -395,7 +395,7 @@ pub(super) async fn trust(
     Ok(Json(Projects { projects: api.hub.log().read(log::projects).await? }))
 }
 
-/// Writes the file of a session back from the log.
+/// Restores the file of a session from the log.
 #[utoipa::path(
     post, path = "/api/v1/sessions/{id}/restore", params(("id" = String, Path)),
     responses((status = 200, body = Trust), (status = 409, body = Problem))

@@ -99,7 +99,7 @@ pub(super) fn widened(guest: &Guest, mode: Mode) -> Result<(), Bad> {
         need(guest, Scope::Approve)?;
     }
     if mode == Mode::Yolo && guest.device.is_some() {
-        let message = "an agent that may do everything is started on the machine itself";
+        let message = "agents in mode yolo can only be started on the machine itself";
         return Err(Trouble::refused("not_allowed", message).into());
     }
     Ok(())
@@ -107,7 +107,7 @@ pub(super) fn widened(guest: &Guest, mode: Mode) -> Result<(), Bad> {
 
 #[utoipa::path(
     post, path = "/api/v1/team/{agent}/stop", params(("agent" = String, Path)),
-    responses((status = 200, description = "The names of those that were stopped"), (status = 409, body = Problem))
+    responses((status = 200, description = "The names of the stopped agents"), (status = 409, body = Problem))
 )]
 pub(super) async fn stop(
     State(api): State<Arc<Api>>,
@@ -135,8 +135,7 @@ pub(super) async fn give(
     let profile = api.teams.store().find(&give.profile)?;
     widened(&guest, profile.mode.unwrap_or_default())?;
     let cwd = give.cwd.clone().ok_or_else(|| {
-        Trouble::refused("wrong_request", "where shall it work?")
-            .hint("name the whole path of a directory")
+        Trouble::refused("wrong_request", "no working directory given").hint("use an absolute path")
     })?;
     give.cwd = Some(scoped(&api, &guest, &cwd).await?);
     let detail = json!({ "profile": give.profile, "cwd": give.cwd, "kind": give.kind });
@@ -148,7 +147,7 @@ pub(super) async fn give(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Last {
-    /// At most so many of the last, and never more than 500. Those that have not ended are always among them.
+    /// Maximum number of recent jobs, at most 500. Unfinished jobs are always included.
     limit: Option<usize>,
 }
 
@@ -166,10 +165,10 @@ pub(super) async fn jobs(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Wait {
-    /// Waits so many seconds, at most 25, until there is something to say.
+    /// Seconds to wait for a change, at most 25.
     #[serde(default)]
     wait: u64,
-    /// Waits also where the time of the job is over: for what its worker says in the end.
+    /// Also wait for a job that timed out, until its worker answers.
     #[serde(default)]
     late: bool,
 }
@@ -243,12 +242,12 @@ pub(super) async fn go_on(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Whose {
-    /// An agent; without it, those of people.
+    /// Name of an agent; defaults to messages for the user.
     of: Option<String>,
-    /// All that there are.
+    /// Include all messages.
     #[serde(default)]
     all: bool,
-    /// At most so many of the last, and never more than 500.
+    /// Maximum number of recent messages, at most 500.
     limit: Option<usize>,
 }
 
@@ -270,7 +269,7 @@ pub(super) async fn letters(
 
 #[utoipa::path(
     post, path = "/api/v1/letters", request_body = Write,
-    responses((status = 200, description = "It is written down"), (status = 409, body = Problem))
+    responses((status = 200, description = "Queued for delivery"), (status = 409, body = Problem))
 )]
 pub(super) async fn write(
     State(api): State<Arc<Api>>,
@@ -285,7 +284,7 @@ pub(super) async fn write(
 
 #[utoipa::path(
     post, path = "/api/v1/letters/read", request_body = Vec<i64>,
-    responses((status = 200, description = "They are read"))
+    responses((status = 200, description = "Marked as read"))
 )]
 pub(super) async fn read(
     State(api): State<Arc<Api>>,

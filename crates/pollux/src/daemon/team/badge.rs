@@ -200,7 +200,10 @@ impl Badges {
     /// Lends a session what it was given.
     pub fn lend(self: &Arc<Self>, session: &str, terms: Terms<'_>) -> io::Result<Lent> {
         let given = terms.given;
-        let place = self.place.get().ok_or_else(|| io::Error::other("there is nothing to lend"))?;
+        let place = self
+            .place
+            .get()
+            .ok_or_else(|| io::Error::other("the directory for agent files is not ready"))?;
         let directory = place.directory.join(session);
         if directory.exists() {
             clear(&directory)?;
@@ -348,14 +351,14 @@ fn clear(directory: &Path) -> io::Result<()> {
 pub fn tell(returned: &Returned) {
     let file = returned.path.display();
     match &returned.how {
-        How::Whole => tracing::info!("{file} was lent, and is what it was"),
+        How::Whole => tracing::info!("restored {file}"),
         How::Changed => {
-            tracing::warn!("{file} was changed while it was lent: the change stays, ours is gone");
+            tracing::warn!("restored {file} and kept the changes made to it meanwhile");
         }
         How::Left(kept) => {
             let kept = kept.display();
             tracing::warn!(
-                "{file} was changed while it was lent, and is left as it is; before it was {kept}"
+                "{file} was changed while an agent used it, so Pollux left it as is; the previous version is {kept}"
             );
         }
     }

@@ -27,7 +27,7 @@ impl Teams {
         // Whoever takes back his own hears of it now, and needs no letter.
         let own = job.caller.as_deref() == caller.session();
         let _hears = own.then(|| lock(&self.inner.jobs).get(&job.id).map(watch::Sender::subscribe));
-        let why = format!("taken back by {}", caller.by(self).name);
+        let why = format!("cancelled by {}", caller.by(self).name);
         if !self.becomes(&mut job, State::Cancelled, Some(why)).await? {
             return Err(has_ended(&self.job(caller, id).await?).into());
         }
@@ -72,9 +72,9 @@ impl Teams {
     async fn paused(&self, caller: &Caller, id: &str) -> anyhow::Result<Job> {
         let job = self.job(caller, id).await?;
         if job.state != State::Paused {
-            let message = format!("the job has not paused: {}", job.state.word());
+            let message = format!("the job is not paused: {}", job.state.word());
             let trouble = Trouble::refused("not_paused", message);
-            return Err(trouble.hint("only a job that has paused can be gone on with").into());
+            return Err(trouble.hint("only paused jobs can be continued").into());
         }
         Ok(job)
     }
@@ -94,19 +94,19 @@ impl Teams {
         let stopped = stopped.await;
         feed.leave(&bell);
         stopped.map_err(|_late| {
-            let trouble = Trouble::refused("still_works", "its worker has not stopped yet");
-            trouble.hint("try again, or look at it: `pollux team`").into()
+            let trouble = Trouble::refused("still_works", "the worker has not stopped yet");
+            trouble.hint("try again, or check `pollux team`").into()
         })
     }
 }
 
 fn has_ended(job: &Job) -> Trouble {
     let message = if job.state.is_final() {
-        format!("the job has ended: {}", job.state.word())
+        format!("the job has already ended: {}", job.state.word())
     } else {
         // Its work is being put where it belongs.
         "the job is about to end".to_owned()
     };
-    let hint = format!("what came of it: `pollux jobs show {}`", job.id);
+    let hint = format!("show the result with `pollux jobs show {}`", job.id);
     Trouble::refused("job_ended", message).hint(hint)
 }

@@ -35,12 +35,12 @@ impl Teams {
         let done = job.state == State::Done;
         let became = if !done && self.summary(worker).is_some_and(|it| is_at_work(&it)) {
             // It writes until it is stopped.
-            format!("what it has done is on the branch {}, in {at}", tree.branch)
+            format!("the work so far is on branch {}, in {at}", tree.branch)
         } else {
             let merge = done && job.inner.worktree == Some(Worktree::Merge);
             tree::settle(&tree, &job.name, merge)
                 .await
-                .unwrap_or_else(|error| format!("its worktree {at} stays as it is: {error:#}"))
+                .unwrap_or_else(|error| format!("the worktree {at} was left in place: {error:#}"))
         };
         job.result.get_or_insert_default().worktree = Some(became);
     }
@@ -56,7 +56,7 @@ impl Teams {
         }
         let Some(tree) = tree else { return };
         if let Err(error) = tree::put_away(tree, &job.name).await {
-            tracing::warn!(job = %job.id, "its worktree stays as it is: {error:#}");
+            tracing::warn!(job = %job.id, "could not remove the worktree: {error:#}");
         }
     }
 
@@ -65,10 +65,10 @@ impl Teams {
         let Some(kept) = self.kept(session) else { return };
         let Some(tree) = kept.worktree.filter(|tree| tree.path.exists()) else { return };
         match tree::put_away(&tree, &kept.name).await {
-            Ok(gone) => tracing::info!(session, gone, "its worktree was put away"),
+            Ok(gone) => tracing::info!(session, gone, "removed the worktree"),
             Err(error) => {
                 let at = tree.path.display();
-                tracing::warn!(session, "its worktree {at} stays as it is: {error:#}");
+                tracing::warn!(session, "could not remove the worktree {at}: {error:#}");
             }
         }
     }

@@ -21,7 +21,7 @@ const REST: Duration = Duration::from_mins(10);
 /// and would be told at once and for ever.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// What a worker is told that was stopped in the middle of its job.
-const STOPPED: &str = "You were stopped in the middle of your work, and are started again. Answer as if nothing had happened.";
+const STOPPED: &str = "You were stopped in the middle of your work and have been restarted. Continue as if nothing had happened.";
 /// A worker is told so at most so often.
 const URGES: u32 = 5;
 
@@ -91,7 +91,7 @@ impl Teams {
         let mut followed = true;
         for job in jobs {
             if let Err(error) = self.examine(job).await {
-                tracing::error!(session, "a job could not be followed: {error:#}");
+                tracing::error!(session, "could not update a job: {error:#}");
                 followed = false;
             }
         }
@@ -99,7 +99,7 @@ impl Teams {
             tracing::error!(session, "{error:#}");
         }
         if let Err(error) = self.post(session).await {
-            tracing::error!(session, "letters could not be delivered: {error:#}");
+            tracing::error!(session, "could not deliver messages: {error:#}");
         }
         followed
     }
@@ -166,7 +166,7 @@ impl Teams {
                     self.keep(&job).await?;
                 }
                 Step::Urge => {
-                    let why = format!("its worker was cut off {URGES} times");
+                    let why = format!("the worker was cut off {URGES} times");
                     self.becomes(&mut job, State::Failed, Some(why)).await?;
                 }
             }
@@ -258,15 +258,18 @@ impl Teams {
             lock(&self.inner.jobs).values().map(|job| job.borrow().clone()).collect();
         for mut job in jobs {
             let Err(error) = self.take_up_job(&mut job).await else { continue };
-            let why = Some(format!("its worker could not be taken up again: {error:#}"));
+            let why = Some(format!("could not resume the worker: {error:#}"));
             if let Err(error) = self.becomes(&mut job, State::Failed, why).await {
-                tracing::error!(job = %job.id, "it could not be taken up again: {error:#}");
+                tracing::error!(job = %job.id, "could not resume the worker: {error:#}");
             }
         }
         let receivers: Vec<String> = lock(&self.inner.boxes).iter().cloned().collect();
         for session in receivers {
             if let Err(error) = self.release(&session).await {
-                tracing::error!(session, "its letters could not be taken up again: {error:#}");
+                tracing::error!(
+                    session,
+                    "could not deliver its messages after the restart: {error:#}"
+                );
             }
         }
         self.inner.news.notify_one();
@@ -384,7 +387,7 @@ pub(super) fn pollux() -> By {
 /// What a worker is told that shall go on. Its task is said again: since 0.61 the CLI drops a prompt that was cancelled from what
 /// the model sees.
 pub(super) fn go_on(job: &Job) -> String {
-    format!("Go on with this work: {}", job.prompt)
+    format!("Continue this work: {}", job.prompt)
 }
 
 fn again(job: &Job) -> String {

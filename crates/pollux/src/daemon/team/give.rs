@@ -76,8 +76,8 @@ impl Teams {
             }
         }
         if give.message.trim().is_empty() {
-            let trouble = Trouble::refused("no_message", "there is nothing to be done");
-            return Err(trouble.hint("say what the agent shall do").into());
+            let trouble = Trouble::refused("no_message", "no task given");
+            return Err(trouble.hint("describe what the agent should do").into());
         }
         self.hub().is_prompt(&give.message)?;
         is_something(give.budget)?;
@@ -140,7 +140,7 @@ impl Teams {
             Err(error) => {
                 let hint = error.downcast_ref::<Trouble>().and_then(|trouble| trouble.hint.clone());
                 let why = format!("{error:#}");
-                let message = format!("the worker could not be started: {why}");
+                let message = format!("could not start the worker: {why}");
                 self.becomes(&mut job, State::Failed, Some(why)).await?;
                 return Err(Trouble::refused("not_started", message).hint_of(hint).into());
             }
@@ -150,7 +150,7 @@ impl Teams {
             if let Some(worker) = &job.worker {
                 self.stop(&Caller::Person(pollux()), worker).await?;
             }
-            return Err(Trouble::refused("job_ended", "the job was taken back").into());
+            return Err(Trouble::refused("job_ended", "the job was cancelled").into());
         }
         self.inner.news.notify_one();
         Ok(job)
@@ -256,8 +256,8 @@ impl Teams {
     fn place(&self, caller: &Caller, wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
         let Some(session) = caller.session() else {
             let wanted = wanted.filter(|wanted| wanted.is_absolute()).ok_or_else(|| {
-                Trouble::refused("wrong_request", "where shall it work?")
-                    .hint("name the whole path of a directory")
+                Trouble::refused("wrong_request", "no working directory given")
+                    .hint("use an absolute path")
             })?;
             let real = wanted.canonicalize().map_err(|error| {
                 Trouble::refused("no_directory", format!("{}: {error}", wanted.display()))
@@ -268,8 +268,8 @@ impl Teams {
         let own = own.ok_or_else(|| nobody(session))?;
         let Some(wanted) = wanted else { return Ok(own) };
         let outside = || {
-            let message = format!("{} is not where you work", wanted.display());
-            Trouble::refused("outside_projects", message).hint("name a directory below your own")
+            let message = format!("{} is outside your working directory", wanted.display());
+            Trouble::refused("outside_projects", message).hint("choose a directory inside your own")
         };
         let real = own.join(wanted).canonicalize().map_err(|_gone| outside())?;
         if !real.starts_with(own.canonicalize()?) {
@@ -333,21 +333,21 @@ impl Teams {
 /// may be made of what others wrote.
 pub(super) fn is_task(driver: Driver, message: &str) -> Result<(), Trouble> {
     if is_command(driver, message) {
-        let why = "this would be a command for the CLI or the shell, and no task";
-        return Err(Trouble::refused("not_a_task", why).hint("put words before it"));
+        let why = "the task would run as a CLI or shell command";
+        return Err(Trouble::refused("not_a_task", why).hint("start the task with plain text"));
     }
     Ok(())
 }
 
 /// A job that may take nothing would pause before it began.
 pub(super) fn is_something(budget: Budget) -> Result<(), Trouble> {
-    let hint = "name more, or leave it out: then the daemon's own limits count";
+    let hint = "use a higher budget, or omit it to use the daemon's limits";
     budget.refuse().map_or(Ok(()), |why| Err(Trouble::refused("no_budget", why).hint(hint)))
 }
 
 fn no_tree(error: anyhow::Error) -> anyhow::Error {
-    let trouble = Trouble::refused("no_worktree", "there can be no worktree");
-    error.context(trouble.hint("a worktree needs a git repository with a commit"))
+    let trouble = Trouble::refused("no_worktree", "could not create a worktree");
+    error.context(trouble.hint("a worktree needs a git repository with at least one commit"))
 }
 
 /// The id of the request that begins the worker of a job.

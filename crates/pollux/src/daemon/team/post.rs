@@ -34,27 +34,29 @@ impl Teams {
         text: &str,
     ) -> anyhow::Result<(i64, String)> {
         if text.trim().is_empty() || text.len() > LONGEST {
-            let message = format!("a letter has 1 to {} KB", LONGEST >> 10);
-            let hint = "say something; what is longer goes into a file that the letter names";
+            let message = format!("a message must have 1 byte to {} KB", LONGEST >> 10);
+            let hint = "put longer text into a file and name that file in the message";
             return Err(Trouble::refused("wrong_request", message).hint(hint).into());
         }
         let own = caller.session();
         let to = match (to, own.and_then(|own| self.kept(own))) {
             (None, Some(kept)) => kept.parent,
             (None, None) => {
-                let trouble = Trouble::refused("wrong_request", "to whom?");
-                return Err(trouble.hint("`pollux team` shows who there is").into());
+                let trouble = Trouble::refused("wrong_request", "no recipient given");
+                return Err(trouble.hint("list agents with `pollux team`").into());
             }
             (Some(word), Some(_)) if PERSON.contains(&word) => None,
             (Some(word), _) => Some(self.find(caller, word)?),
         };
         if own.is_some() && to.as_deref() == own {
-            return Err(Trouble::refused("to_oneself", "nobody writes to himself").into());
+            return Err(
+                Trouble::refused("to_oneself", "an agent cannot send a message to itself").into()
+            );
         }
         if let Some(gone) = to.as_deref().and_then(|to| self.kept(to)).filter(|kept| kept.gone) {
-            let message = format!("{} is gone", gone.name);
+            let message = format!("{} has ended", gone.name);
             return Err(Trouble::refused("gone", message)
-                .hint("`pollux team` shows who there is")
+                .hint("list agents with `pollux team`")
                 .into());
         }
         let name = self.name_of(to.as_deref());
@@ -174,7 +176,7 @@ impl Teams {
                 }
                 Next::Bury => {
                     for letter in waiting {
-                        self.bury(&letter, State::Waiting, "its receiver is gone").await?;
+                        self.bury(&letter, State::Waiting, "the recipient has ended").await?;
                     }
                 }
                 Next::Deliver => {
@@ -224,7 +226,7 @@ impl Teams {
                 self.settle(letter, (State::Claimed, State::Delivered), None).await?;
             }
             Fate::Lost => {
-                self.bury(letter, State::Claimed, "its receiver is gone, and had not read it")
+                self.bury(letter, State::Claimed, "the recipient ended before it read the message")
                     .await?;
                 self.withdraw(session, command).await?;
             }
@@ -265,8 +267,10 @@ impl Teams {
             letter.from.as_deref().is_some_and(|from| self.kept(from).is_none_or(|kept| kept.gone));
         if !sender_is_gone && !letter.notice {
             let to = self.name_of(letter.to.as_deref());
-            let text =
-                format!("[Not delivered] Your message to {to}: {why}. It was:\n\n{}", letter.text);
+            let text = format!(
+                "[Not delivered] Your message to {to}: {why}. The message was:\n\n{}",
+                letter.text
+            );
             self.write(letter.to.as_deref(), letter.from.as_deref(), &text, About::Letter).await?;
         }
         Ok(())
@@ -285,7 +289,7 @@ impl Teams {
             to = gone.parent;
         }
         let caller = self.name_of(letter.to.as_deref());
-        let text = format!("{}\n\n({caller} had given this work, and has ended.)", letter.text);
+        let text = format!("{}\n\n({caller} delegated this work and has ended.)", letter.text);
         self.write(letter.from.as_deref(), to.as_deref(), &text, About::Job(&job)).await?;
         Ok(())
     }
@@ -319,7 +323,7 @@ impl Teams {
                     question.options.iter().map(|(id, label)| format!("{id} ({label})")).collect();
                 let _written = write!(
                     text,
-                    "\n\nIt asks: {}\nThe choices: {}",
+                    "\n\nQuestion: {}\nChoices: {}",
                     question.about,
                     options.join(", ")
                 );

@@ -98,7 +98,7 @@ impl Teams {
             if let Some(schedule) = schedule {
                 drop(self.finish(&schedule, run).await);
             } else {
-                (run.outcome, run.why) = (Outcome::Failed, Some("it was taken away".into()));
+                (run.outcome, run.why) = (Outcome::Failed, Some("the schedule was deleted".into()));
                 self.settle_run(&run).await;
             }
         }
@@ -133,7 +133,7 @@ impl Teams {
         let read = move |connection: &rusqlite::Connection| rows::last_job(connection, &name);
         let before = self.hub().log().read(read).await?;
         if before.is_some_and(|job| lock(&self.inner.jobs).contains_key(&job)) {
-            return Ok(Err("the one before still goes on".into()));
+            return Ok(Err("the previous job is still running".into()));
         }
         let output = match met(&schedule.condition, &schedule.cwd).await? {
             Ok(output) => output,
@@ -167,25 +167,26 @@ impl Teams {
     /// Adds a schedule, or changes the one of that name.
     pub async fn schedule(&self, mut schedule: Schedule) -> anyhow::Result<Schedule> {
         if !is_name(&schedule.name) {
-            let message = format!("`{}` is no name for a schedule", schedule.name);
-            let hint = "letters, digits, `-` and `_`";
+            let message = format!("invalid schedule name `{}`", schedule.name);
+            let hint = "use letters, digits, `-` and `_`";
             return Err(Trouble::refused("wrong_name", message).hint(hint).into());
         }
         if schedule.prompt.trim().is_empty() {
-            let trouble = Trouble::refused("no_message", "there is nothing to be done");
-            return Err(trouble.hint("say what the agent shall do").into());
+            let trouble = Trouble::refused("no_message", "no task given");
+            return Err(trouble.hint("describe what the agent should do").into());
         }
         let profile = self.store().find(&schedule.profile)?;
         // Said now, and not in the middle of the night.
         is_task(schedule.driver.or(profile.driver).unwrap_or_default(), &schedule.prompt)?;
         let never = |why: &str| {
-            let message = format!("`{}` is no time: {why}", schedule.cron);
-            let hint = "five fields: minute, hour, day, month, weekday, such as `0 9 * * MON-FRI`; a sixth in front counts seconds";
+            let message = format!("invalid cron expression `{}`: {why}", schedule.cron);
+            let hint = "use five fields (minute, hour, day, month, weekday), for example `0 9 * * MON-FRI`; \
+                a sixth field in front sets seconds";
             Trouble::refused("wrong_time", message).hint(hint)
         };
         let at = next(&schedule.cron, Timestamp::now(), &TimeZone::system())
             .map_err(|why| never(&why))?;
-        schedule.next_at = Some(at.ok_or_else(|| never("it never comes"))?);
+        schedule.next_at = Some(at.ok_or_else(|| never("it never matches"))?);
         let row = schedule.clone();
         self.hub().log().write(move |connection| rows::save(connection, &row)).await?;
         lock(&self.inner.schedules).insert(schedule.name.clone(), schedule.clone());
@@ -237,16 +238,16 @@ async fn met(condition: &[String], cwd: &Path) -> anyhow::Result<Result<String, 
     let Some((program, arguments)) = condition.split_first() else {
         return Ok(Ok(String::new()));
     };
-    let failed = |error| anyhow::anyhow!("`{program}` could not be run: {error}");
+    let failed = |error| anyhow::anyhow!("could not run `{program}`: {error}");
     let mut child = Program::new(program, cwd).args(arguments).spawn().map_err(failed)?;
     let Ok(ran) = tokio::time::timeout(LONGEST, ran(&mut child)).await else {
-        anyhow::bail!("`{program}` did not end within {} s", LONGEST.as_secs());
+        anyhow::bail!("`{program}` did not finish within {} s", LONGEST.as_secs());
     };
     let (status, printed) = ran.map_err(failed)?;
     let said = child.close().await;
     if !status.success() {
         let line = said.trim().lines().last().map(|line| format!(": {line}")).unwrap_or_default();
-        return Ok(Err(format!("`{program}` ended with {status}{line}")));
+        return Ok(Err(format!("`{program}` failed with {status}{line}")));
     }
     Ok(Ok(String::from_utf8_lossy(&printed).into_owned()))
 }
@@ -262,6 +263,6 @@ async fn ran(child: &mut Child) -> io::Result<(ExitStatus, Vec<u8>)> {
 }
 
 fn no_schedule(name: &str) -> Trouble {
-    Trouble::refused("unknown_schedule", format!("there is no schedule `{name}`"))
-        .hint("`pollux schedule list` lists them")
+    Trouble::refused("unknown_schedule", format!("no schedule `{name}`"))
+        .hint("list schedules with `pollux schedule list`")
 }

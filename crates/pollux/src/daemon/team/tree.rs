@@ -116,7 +116,7 @@ async fn git_dir_of(of: &Path, path: &Path) -> anyhow::Result<PathBuf> {
     };
     let mut all = all.flatten().map(|entry| entry.path());
     let found = all.find(is_it);
-    found.ok_or_else(|| anyhow::anyhow!("git knows of no worktree {}", path.display()))
+    found.ok_or_else(|| anyhow::anyhow!("git has no worktree {}", path.display()))
 }
 
 /// Commits and merges what is in a tree whose worker rests, and says what became of it. Nothing goes.
@@ -125,20 +125,20 @@ pub(super) async fn settle(tree: &Tree, name: &str, merge: bool) -> anyhow::Resu
     commit(tree, name).await?;
     let head = tree.git(&["rev-parse", "HEAD"]).await?;
     let ignored = !tree.status(&["--ignored"]).await?.is_empty();
-    let stays = if ignored { format!("; what git ignores is in {at}") } else { String::new() };
+    let stays = if ignored { format!("; ignored files are in {at}") } else { String::new() };
     if head == tree.base {
-        return Ok(format!("nothing was changed in its worktree{stays}"));
+        return Ok(format!("no changes in the worktree{stays}"));
     }
     if !merge {
-        return Ok(format!("its work is on the branch {}, in {at}", tree.branch));
+        return Ok(format!("the work is on branch {}, in {at}", tree.branch));
     }
     if let Err(error) = merge_into(tree, name).await {
         return Ok(format!(
-            "its work could not be merged and stays on the branch {}, in {at}: {error:#}",
+            "the work could not be merged and is on branch {}, in {at}: {error:#}",
             tree.branch
         ));
     }
-    Ok(format!("its work was merged{stays}"))
+    Ok(format!("the work was merged{stays}"))
 }
 
 /// Puts away a tree whose worker has ended. What is in it is committed to its branch; only a tree in which nothing is that
@@ -173,7 +173,7 @@ async fn commit(tree: &Tree, name: &str) -> anyhow::Result<()> {
 async fn merge_into(tree: &Tree, name: &str) -> anyhow::Result<()> {
     if git(&tree.of, &["rev-parse", "--verify", "--quiet", "MERGE_HEAD"]).await.is_ok() {
         // Ours would be refused, and to abort it would throw away what somebody has settled in his own.
-        anyhow::bail!("somebody is in the middle of another merge");
+        anyhow::bail!("another merge is in progress in the repository");
     }
     let message = format!("Merge the work of {name}");
     let merge = ["merge", "--no-ff", "--quiet", "-m", &message, &tree.branch];
@@ -208,7 +208,7 @@ async fn git_with(cwd: &Path, args: &[&str], env: &[(&str, &Path)]) -> anyhow::R
     let Ok(ran) = tokio::time::timeout(LONGEST, &mut output).await else {
         // With all that it has started: one that waits for somebody would wait on.
         let _gone = group.map(|group| kill_process_group(group, Signal::KILL));
-        anyhow::bail!("`git {}` did not end in time", args.join(" "));
+        anyhow::bail!("`git {}` timed out", args.join(" "));
     };
     let ran = ran?;
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -221,6 +221,7 @@ async fn git_with(cwd: &Path, args: &[&str], env: &[(&str, &Path)]) -> anyhow::R
 #[cfg(test)]
 mod tests {
     use super::{OWN, Tree, git, make, put_away, settle};
+    use pollux_e2e::requires;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
@@ -245,6 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_merge_that_somebody_is_in_the_middle_of_is_not_touched() {
+        requires!(git);
         let (_directory, of, tree) = trees().await;
         fs::write(tree.path.join("made.txt"), "made").unwrap();
         git(&of, &["checkout", "--quiet", "-b", "other"]).await.unwrap();
@@ -255,7 +257,7 @@ mod tests {
         assert!(git(&of, &[&OWN[..], &theirs[..]].concat()).await.is_err(), "a conflict");
         fs::write(of.join("a.txt"), "settled").unwrap();
         let became = settle(&tree, "w-1", true).await.unwrap();
-        assert!(became.contains("stays on the branch pollux/w-1"), "{became}");
+        assert!(became.contains("is on branch pollux/w-1"), "{became}");
         assert_eq!(fs::read_to_string(of.join("a.txt")).unwrap(), "settled");
         git(&of, &["rev-parse", "--verify", "MERGE_HEAD"]).await.unwrap();
     }
@@ -270,6 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_that_a_worker_writes_makes_git_run_a_program() {
+        requires!(git);
         let (directory, of, tree) = trees().await;
         let (program, ran) = program(directory.path());
         let settings = format!(
@@ -305,18 +308,20 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_is_asked_to_sign_what_a_worker_has_done() {
+        requires!(git);
         let (directory, of, tree) = trees().await;
         let (program, ran) = program(directory.path());
         git(&of, &["config", "commit.gpgsign", "true"]).await.unwrap();
         git(&of, &["config", "gpg.program", &program.display().to_string()]).await.unwrap();
         fs::write(tree.path.join("made.txt"), "made").unwrap();
         let became = settle(&tree, "w-1", true).await.unwrap();
-        assert_eq!(became, "its work was merged");
+        assert_eq!(became, "the work was merged");
         assert!(!ran.exists());
     }
 
     #[tokio::test]
     async fn a_tree_that_an_earlier_daemon_made_is_taken_and_half_of_one_is_made_anew() {
+        requires!(git);
         let (directory, of, tree) = trees().await;
         let path = directory.path().join("tree");
         assert!(make(&of, path.clone(), "w-1", false).await.is_err(), "a name that is taken");
@@ -334,11 +339,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_tree_goes_only_where_all_that_is_in_it_is_elsewhere() {
+        requires!(git);
         let (_directory, of, tree) = trees().await;
         fs::write(tree.path.join(".gitignore"), "secret\n").unwrap();
         fs::write(tree.path.join("secret"), "not in git").unwrap();
         let became = settle(&tree, "w-1", true).await.unwrap();
-        assert!(became.starts_with("its work was merged; what git ignores is in"), "{became}");
+        assert!(became.starts_with("the work was merged; ignored files are in"), "{became}");
         assert!(!put_away(&tree, "w-1").await.unwrap());
         assert_eq!(fs::read_to_string(tree.path.join("secret")).unwrap(), "not in git");
         fs::remove_file(tree.path.join("secret")).unwrap();

@@ -2,6 +2,7 @@
 
 use super::exe;
 use crate::run::{Place, lines, pollux, program, stderr, stdout};
+use pollux_e2e::requires;
 use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
@@ -13,7 +14,8 @@ fn claude(place: &Place, script: &str, args: &[&str]) -> std::process::Output {
 
 #[test]
 fn one_prompt_is_answered_as_words_as_one_object_and_as_lines() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let ran = claude(&place, "greeting", &["-p", "hello"]);
     assert_eq!(stdout(&ran), "Hello from the scripted model.\n", "{}", stderr(&ran));
     let ran = claude(
@@ -23,7 +25,7 @@ fn one_prompt_is_answered_as_words_as_one_object_and_as_lines() {
     );
     let object: Value = serde_json::from_str(&stdout(&ran)).unwrap();
     assert_eq!(object["result"], "Hello from the scripted model.");
-    assert!(stderr(&ran).contains("`sonnet` is a model of Claude's"), "{}", stderr(&ran));
+    assert!(stderr(&ran).contains("`sonnet` is a Claude model"), "{}", stderr(&ran));
     let ran =
         claude(&place, "greeting", &["-p", "hello", "--output-format=stream-json", "--verbose"]);
     let kinds: Vec<String> =
@@ -35,7 +37,8 @@ fn one_prompt_is_answered_as_words_as_one_object_and_as_lines() {
 
 #[test]
 fn without_somebody_to_ask_only_what_a_rule_allows_is_done() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let made = || place.work().join("approved.txt").exists();
     let run = |more: &[&str]| {
         let args = [&["-p", "touch a file", "--output-format", "json"], more].concat();
@@ -56,7 +59,8 @@ fn without_somebody_to_ask_only_what_a_rule_allows_is_done() {
 
 #[test]
 fn what_the_user_forbids_by_a_policy_stays_forbidden_beside_what_a_flag_forbids() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let policies = place.home().join(".gemini/policies");
     fs::create_dir_all(&policies).unwrap();
     let rule = "[[rule]]\ntoolName = \"run_shell_command\"\ndecision = \"deny\"\npriority = 100\n";
@@ -69,7 +73,8 @@ fn what_the_user_forbids_by_a_policy_stays_forbidden_beside_what_a_flag_forbids(
 
 #[test]
 fn the_model_is_told_what_the_flags_say() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let mut command =
         place.rehearse_own("[default]\nreply = \"Yes.\"\n", &exe(&place).display().to_string());
     command.env("GEMINI_CLI_PATH", place.program());
@@ -85,7 +90,8 @@ fn the_model_is_told_what_the_flags_say() {
 
 #[test]
 fn settings_are_taken_as_far_as_they_mean_something() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let other = TempDir::new().unwrap();
     let file = place.root().join("settings.json");
     let settings = json!({
@@ -113,7 +119,7 @@ fn settings_are_taken_as_far_as_they_mean_something() {
     assert!(turns[0].to_string().contains(other.path().to_str().unwrap()), "{:#}", turns[0]);
     assert!(turns[1].to_string().contains("1969"), "{:#}", turns[1]);
     for name in ["`permissions.neverHeardOf`", "`cleanupPeriodDays`"] {
-        let said = format!("the setting {name} has no counterpart");
+        let said = format!("ignored setting {name}: it has no counterpart");
         assert!(stderr(&ran).contains(&said), "{said}: {}", stderr(&ran));
     }
     // What is to be asked about is asked about in every mode; here nobody is there to be asked.
@@ -138,23 +144,26 @@ fn what_has_no_counterpart_is_refused_with_words() {
     for (args, said) in [
         (&["-p", "x", "--json-schema", "{}"][..], "`--json-schema` has no counterpart"),
         (&["-p", "x", "--permission-mode", "auto"], "the permission mode `auto`"),
-        (&["-p", "x", "--allowedTools", "Edit(docs/**)"], "only commands can be told apart"),
-        (&["-p", "x", "--permission-prompt-tool", "mcp__a__b"], "only `stdio` has"),
+        (&["-p", "x", "--allowedTools", "Edit(docs/**)"], "only Bash takes a pattern"),
+        (&["-p", "x", "--permission-prompt-tool", "mcp__a__b"], "is not supported"),
         (
             &["-p", "x", "--mcp-config", r#"{"mcpServers":{"a":{"type":"ws","url":"x"}}}"#],
-            "of the type `ws`",
+            "unsupported type `ws`",
         ),
-        (&["-p", "x", "--resume"], "needs an id"),
+        (&["-p", "x", "--resume"], "needs a session ID"),
         (&["-p", "x", "--settings", "/nowhere.json"], "could not read /nowhere.json"),
-        (&["-p", "x", "--settings", "{"], "cannot read the settings"),
+        (&["-p", "x", "--settings", "{"], "could not parse the settings"),
         (&["-p", "x", "--settings", r#"{"hooks":{"Stop":[]}}"#], "the setting `hooks`"),
         (&["-p", "x", "--settings", r#"{"sandbox":{"enabled":true}}"#], "the setting `sandbox`"),
-        (&["-p", "x", "--settings", r#"{"permissions":{"deny":"Bash"}}"#], "is no list of words"),
+        (
+            &["-p", "x", "--settings", r#"{"permissions":{"deny":"Bash"}}"#],
+            "must be a list of strings",
+        ),
         (
             &["-p", "x", "--dangerously-skip-permissions", "--settings", NO_BYPASS],
             "do not allow the mode `bypassPermissions`",
         ),
-        (&["x"], "`pollux new` opens Gemini's own"),
+        (&["x"], "open Gemini's own screen with `pollux new`"),
         (&["-p", "x", "--no-such-flag"], "unexpected argument"),
     ] {
         let (code, err) = run(args);

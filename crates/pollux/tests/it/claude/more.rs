@@ -2,12 +2,13 @@
 
 use super::drive;
 use crate::run::{Place, lines, program, stderr, stdout};
-use pollux_e2e::{Cli, repository};
+use pollux_e2e::{Cli, repository, requires};
 use serde_json::{Value, json};
 use std::fs;
 
 #[test]
 fn older_versions_of_the_cli_edit_a_file_after_the_callback_has_allowed_it() {
+    requires!(npm);
     let mut all = Cli::all().unwrap();
     all.pop();
     for cli in all {
@@ -26,7 +27,8 @@ fn older_versions_of_the_cli_edit_a_file_after_the_callback_has_allowed_it() {
 
 #[test]
 fn a_server_of_the_mcp_config_is_started_and_called() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let script = "[[rule]]\nprompt = \"add\"\nreply = [{ call = \"mcp_calc_add\", args = { a = 2, b = 40 } }]\n\
         [[rule]]\ntool = \"mcp_calc_add\"\nresult = \"42\"\nreply = \"It is 42.\"\n[[rule]]\ntool = \"mcp_calc_add\"\nreply = \"No sum.\"\n";
     let server = repository().join("crates/pollux/tests/it/claude/server.mjs");
@@ -43,7 +45,8 @@ fn a_server_of_the_mcp_config_is_started_and_called() {
 
 #[test]
 fn a_system_prompt_of_the_caller_is_there_as_long_as_the_session() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let plan = json!({
         "prompts": ["hello one", "hello two"],
         "options": { "systemPrompt": "You are a parrot." },
@@ -62,7 +65,8 @@ fn a_system_prompt_of_the_caller_is_there_as_long_as_the_session() {
 
 #[test]
 fn a_session_that_asks_nobody_does_nothing_unasked_and_asks_again_when_it_shall() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let touch = |name: &str| {
         format!(
             "[[rule]]\nprompt = \"{name}\"\nreply = [{{ call = \"run_shell_command\", args = {{ command = \"touch {name}.txt\" }} }}]\n"
@@ -92,7 +96,8 @@ fn a_session_that_asks_nobody_does_nothing_unasked_and_asks_again_when_it_shall(
 
 #[test]
 fn a_picture_reaches_the_model() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     // One pixel.
     let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": data } });
@@ -107,9 +112,10 @@ fn a_picture_reaches_the_model() {
 
 #[test]
 fn a_caller_that_answers_no_more_is_not_waited_for() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let script = "[[rule]]\nprompt = \"touch\"\nreply = [{ call = \"run_shell_command\", args = { command = \"touch approved.txt\" } }]\n\
-        [[rule]]\nprompt = \"nobody is there\"\nreply = \"I see.\"\n[[rule]]\ntool = \"run_shell_command\"\nreply = \"Done, or not.\"\n";
+        [[rule]]\nprompt = \"the caller has disconnected\"\nreply = \"I see.\"\n[[rule]]\ntool = \"run_shell_command\"\nreply = \"Done, or not.\"\n";
     let user = json!({ "type": "user", "message": { "role": "user", "content": "touch a file" } });
     let stream = ["--input-format", "stream-json", "--output-format", "stream-json"];
     let asks = ["-p", "--permission-prompt-tool", "stdio"];
@@ -129,7 +135,8 @@ fn a_caller_that_answers_no_more_is_not_waited_for() {
 
 #[test]
 fn a_prompt_that_is_refused_holds_up_none_of_those_behind_it() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let user = |text: &str| {
         json!({ "type": "user", "message": { "role": "user", "content": text } }).to_string() + "\n"
     };
@@ -146,7 +153,8 @@ fn a_prompt_that_is_refused_holds_up_none_of_those_behind_it() {
 
 #[test]
 fn a_turn_in_whose_middle_the_program_is_ended_is_no_success() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let line = format!(
         "{} claude -p slow --output-format stream-json --include-partial-messages > told & run=$!; \
          until grep -q text_delta told; do sleep 0.05; done; kill -TERM $run; wait $run",

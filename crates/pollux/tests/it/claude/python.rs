@@ -2,11 +2,11 @@
 
 use super::{Heard, exe};
 use crate::run::{Place, stderr};
-use pollux_e2e::package::CLAUDE_SDK_PYTHON;
-use pollux_e2e::repository;
+use pollux_e2e::pinned::CLAUDE_SDK_PYTHON;
+use pollux_e2e::{repository, requires};
 
-fn drive(place: &Place, script: &str, what: &str) -> Option<Heard> {
-    let sdk = CLAUDE_SDK_PYTHON.python().unwrap()?;
+fn drive(place: &Place, script: &str, what: &str) -> Heard {
+    let sdk = CLAUDE_SDK_PYTHON.python().unwrap();
     let mut command = if script.contains('\n') {
         place.rehearse_own(script, "python3")
     } else {
@@ -18,7 +18,7 @@ fn drive(place: &Place, script: &str, what: &str) -> Option<Heard> {
     let ran = command.output().unwrap();
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
     assert!(!stderr(&ran).contains("unsupported"), "{}", stderr(&ran));
-    Some(Heard::of(&ran))
+    Heard::of(&ran)
 }
 
 fn kinds(heard: &Heard) -> Vec<&str> {
@@ -27,8 +27,9 @@ fn kinds(heard: &Heard) -> Vec<&str> {
 
 #[test]
 fn one_question_is_answered_with_the_words_as_they_come() {
-    let Some(place) = Place::newest() else { return };
-    let Some(heard) = drive(&place, "greeting", "once") else { return };
+    requires!(npm, python);
+    let place = Place::newest();
+    let heard = drive(&place, "greeting", "once");
     let kinds = kinds(&heard);
     assert_eq!((kinds.first(), kinds.last()), (Some(&"SystemMessage"), Some(&"ResultMessage")));
     assert!(kinds.contains(&"StreamEvent") && kinds.contains(&"AssistantMessage"), "{kinds:?}");
@@ -39,8 +40,9 @@ fn one_question_is_answered_with_the_words_as_they_come() {
 
 #[test]
 fn a_callback_allows_and_denies() {
-    let Some(place) = Place::newest() else { return };
-    let Some(heard) = drive(&place, "edit", "deny") else { return };
+    requires!(npm, python);
+    let place = Place::newest();
+    let heard = drive(&place, "edit", "deny");
     assert_eq!(heard.at("asked")[0]["name"], "Edit");
     let file = || std::fs::read_to_string(place.work().join("hello.txt")).unwrap();
     assert!(!file().contains("brave"));
@@ -50,8 +52,9 @@ fn a_callback_allows_and_denies() {
 
 #[test]
 fn three_turns_with_another_mode_and_model() {
-    let Some(place) = Place::newest() else { return };
-    let Some(heard) = drive(&place, "greeting", "turns") else { return };
+    requires!(npm, python);
+    let place = Place::newest();
+    let heard = drive(&place, "greeting", "turns");
     let results = kinds(&heard).iter().filter(|kind| **kind == "ResultMessage").count();
     assert_eq!(results, 3, "{:#?}", heard.0);
     let error = heard.at("error")[0]["message"].as_str().unwrap();
@@ -60,10 +63,11 @@ fn three_turns_with_another_mode_and_model() {
 
 #[test]
 fn a_tool_of_the_callers_own_process_is_called() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm, python);
+    let place = Place::newest();
     let script = "[[rule]]\nprompt = \"add\"\nreply = [{ call = \"mcp_calc_add\", args = { a = 2, b = 3 } }]\n\
         [[rule]]\ntool = \"mcp_calc_add\"\nresult = \"The sum is 5\"\nreply = \"It is five.\"\n";
-    let Some(heard) = drive(&place, script, "tool") else { return };
+    let heard = drive(&place, script, "tool");
     assert_eq!(heard.at("called").len(), 1, "{:#?}", heard.0);
     assert_eq!(heard.messages().pop().unwrap()["result"], "It is five.");
 }

@@ -3,8 +3,8 @@
 use super::{exe, sdk};
 use crate::run::{Place, stderr, stdout};
 use assert_cmd::Command;
-use pollux_e2e::package::CCUSAGE;
-use pollux_e2e::repository;
+use pollux_e2e::pinned::CCUSAGE;
+use pollux_e2e::{repository, requires};
 use serde_json::Value;
 use std::path::Path;
 
@@ -20,7 +20,8 @@ fn node(claude: &Path, args: &[&Path]) -> Vec<Value> {
 
 #[test]
 fn ccusage_and_the_sdks_own_listing_read_them_with_the_right_tokens() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let claude = place.root().join("dot-claude");
     let mut command = place.rehearse("greeting", &exe(&place).display().to_string());
     let projects = claude.join("projects");

@@ -3,14 +3,15 @@
 use super::{drive, sdk};
 use crate::run::Place;
 use assert_cmd::Command;
-use pollux_e2e::package::TYPESCRIPT;
-use pollux_e2e::repository;
+use pollux_e2e::pinned::TYPESCRIPT;
+use pollux_e2e::{repository, requires};
 use serde_json::json;
 use std::fs;
 
 #[test]
 fn every_message_is_one_that_claudes_types_allow() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let options = json!({ "includePartialMessages": true });
     let allow = json!({ "*": { "behavior": "allow" } });
     let edit = json!({ "prompt": "edit the greeting", "options": options, "decide": allow });

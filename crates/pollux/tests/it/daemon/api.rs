@@ -164,7 +164,7 @@ async fn a_prompt_whose_agent_died_before_its_turn_began_is_told_and_runs_once_w
     assert_eq!((&summary["queue"], &summary["held"]), (&waits, &json!(true)));
     let page = house.get(&format!("/api/v1/sessions/{id}/events")).await;
     let told = page["events"].as_array().unwrap().last().unwrap()["event"].clone();
-    assert!(told["text"].as_str().unwrap().contains("had not begun with a prompt"), "{told}");
+    assert!(told["text"].as_str().unwrap().contains("exited before it started a prompt"), "{told}");
     // Gone on with, and nobody says that it shall run: it waits still.
     let mut resume = json!({ "cwd": house.directory.path(), "resume": id });
     assert_eq!(house.post("/api/v1/sessions", resume.clone()).await.0, 201);
@@ -359,7 +359,7 @@ async fn two_daemons_do_not_share_a_directory() {
         profiles: pollux::team::store::Store::default(),
     };
     let second = pollux::daemon::instance::Daemon::open(&settings(), around).await;
-    assert!(second.unwrap_err().to_string().contains("a daemon runs already"));
+    assert!(second.unwrap_err().to_string().contains("a daemon is already running"));
     let mut socket = house.socket().await;
     socket.say(json!({ "type": "watch" })).await;
     let frames = socket.until(|frame| frame["type"] == "sessions").await;

@@ -1,7 +1,7 @@
 //! Frames as they really are, kept in `recordings/frames`: the reducers of other languages are tested on the same ones.
 
 use super::house::{House, Socket, subscribe, turn};
-use pollux_e2e::{Cli, PINNED, Stage};
+use pollux_e2e::{Cli, PINNED, Stage, requires};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ fn the_references_are_those_of_the_code() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_frames_of_a_turn_with_a_tool_are_those_that_are_kept() {
+    requires!(npm);
     let cli = Cli::install(PINNED[2]).unwrap();
     let stage = Stage::with(&cli, "shell").await.unwrap();
     let prompt = pollux_e2e::script("shell").unwrap().trial().unwrap().prompt.clone();

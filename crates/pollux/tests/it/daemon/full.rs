@@ -74,7 +74,7 @@ fn is_unwritten(house: &House, id: &str) -> bool {
 /// Refused in words that say what to do.
 fn assert_unwritten((status, problem): &(u16, Value)) {
     assert_eq!((*status, &problem["code"]), (507, &json!("log_unwritten")), "{problem}");
-    assert!(problem["hint"].as_str().unwrap().contains("make room"), "{problem}");
+    assert!(problem["hint"].as_str().unwrap().contains("free some space"), "{problem}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

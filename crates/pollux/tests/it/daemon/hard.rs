@@ -7,6 +7,7 @@ use pollux::daemon::log::events;
 use pollux_agent::gemini::transcript::Transcript;
 use pollux_agent::model::EventKind;
 use pollux_agent::terminal::Socket as TmuxSocket;
+use pollux_e2e::requires;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -217,6 +218,7 @@ async fn has_ended(house: &House, id: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_is_not_said_to_be_gone_while_tmux_does_not_say_so() {
+    requires!(tmux);
     let hand = Stagehand::default();
     let house = House::open(hand.agents()).await;
     let id = house.begin(json!({ "cwd": house.directory.path(), "driver": "terminal" })).await;

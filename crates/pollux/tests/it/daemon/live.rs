@@ -1,7 +1,7 @@
 //! The real Gemini CLI under the daemon.
 
 use super::house::{House, Socket, gemini_on, is_idle, settings, subscribe, turn};
-use pollux_e2e::{Cli, PINNED, Stage};
+use pollux_e2e::{Cli, PINNED, Stage, requires};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ fn texts(messages: &Value) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_prompts_headless_are_one_conversation_and_the_first_one_stays() {
+    requires!(npm);
     let stage = stage("greeting").await;
     let house = House::on(&stage).await;
     let id = house.begin(json!({ "cwd": stage.workspace(), "driver": "headless" })).await;
@@ -54,6 +55,7 @@ async fn two_prompts_headless_are_one_conversation_and_the_first_one_stays() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_acp_prompts_that_wait_are_worked_on_one_after_the_other() {
+    requires!(npm);
     let stage = stage("greeting").await;
     let house = House::on(&stage).await;
     let id = house.begin(json!({ "cwd": stage.workspace(), "driver": "acp" })).await;
@@ -78,6 +80,7 @@ async fn over_acp_prompts_that_wait_are_worked_on_one_after_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_acp_a_question_is_answered_from_another_client_and_the_tool_runs() {
+    requires!(npm);
     let stage = stage("approval").await;
     let house = House::on(&stage).await;
     let id = house.begin(json!({ "cwd": stage.workspace(), "driver": "acp" })).await;
@@ -109,6 +112,7 @@ async fn over_acp_a_question_is_answered_from_another_client_and_the_tool_runs()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_of_before_is_gone_on_with_after_a_restart_and_only_when_asked() {
+    requires!(npm);
     let stage = stage("greeting").await;
     let house = House::on(&stage).await;
     let begin = json!({ "cwd": stage.workspace(), "driver": "acp", "mode": "yolo" });
@@ -140,6 +144,7 @@ async fn a_session_of_before_is_gone_on_with_after_a_restart_and_only_when_asked
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_of_the_users_own_terminal_appears_and_survives_what_deletes_its_file() {
+    requires!(npm);
     let stage = stage("greeting").await;
     let house = House::on(&stage).await;
     stage.headless("hello there", &[]).await.unwrap();
@@ -187,6 +192,7 @@ fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_cannot_widen_what_the_agent_may_do() {
+    requires!(npm);
     let stage = stage("write-file").await;
     let settings = stage.workspace().join(".gemini");
     std::fs::create_dir_all(&settings).unwrap();

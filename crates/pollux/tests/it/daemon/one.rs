@@ -6,7 +6,7 @@ use super::terminal::hook;
 use super::told::Stagehand;
 use pollux_agent::gemini::hooks::extension::Extension;
 use pollux_agent::model::{EventKind, Text};
-use pollux_e2e::{Cli, PINNED, Stage, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, requires, wait_for};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -59,6 +59,7 @@ async fn what_turns_out_to_be_the_agents_own_is_gone_from_the_list_and_those_who
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_in_a_terminal_that_is_told_no_id_is_one_session_with_its_file_and_its_hooks() {
+    requires!(npm, tmux);
     let cli = Cli::install(PINNED[0]).unwrap();
     let stage = Stage::with(&cli, "terminal").await.unwrap();
     Extension::new(&stage.home().gemini()).install(env!("CARGO_BIN_EXE_pollux"), "0.1.0").unwrap();

@@ -5,7 +5,9 @@ use super::told::{Stagehand, grew, turn_ended};
 use pollux::daemon::log::{Keep, retain};
 use pollux::daemon::reader::Reader;
 use pollux_agent::model::{EventKind, Rewrite};
-use rand::RngExt;
+use pollux_e2e::seeded_rng;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,13 +67,13 @@ async fn join(house: &House, id: &str, seen: &mut Seen) -> Socket {
 const QUIET: Duration = Duration::from_millis(500);
 
 /// Joins, handles some frames, and is gone without a word; until all was seen, and once more at least.
-async fn come_and_go(house: &House, id: &str, last: &AtomicU64) -> Seen {
+async fn come_and_go(house: &House, id: &str, last: &AtomicU64, mut rng: StdRng) -> Seen {
     let mut seen = Seen::default();
     let done = |seen: &Seen| seen.place.is_some_and(|(seq, _)| seq >= last.load(Ordering::Relaxed));
     while !done(&seen) || seen.resumed == 0 {
         let is_back = seen.place.is_some();
         let mut socket = join(house, id, &mut seen).await;
-        let frames = rand::rng().random_range(1..12);
+        let frames = rng.random_range(1..12);
         for _ in 0..frames {
             // Whoever hears nothing leaves too: the next to speak would be the heartbeat.
             let Ok(frame) = tokio::time::timeout(QUIET, socket.next()).await else { break };
@@ -94,9 +96,11 @@ async fn clients_that_come_and_go_at_random_lose_nothing_and_see_nothing_twice()
     super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
     let last = Arc::new(AtomicU64::new(u64::MAX));
     let mut clients = tokio::task::JoinSet::new();
+    let mut rng = seeded_rng();
     for _ in 0..CLIENTS {
+        let own = StdRng::from_rng(&mut rng);
         let (house, id, last) = (Arc::clone(&house), id.clone(), Arc::clone(&last));
-        clients.spawn(async move { come_and_go(&house, &id, &last).await });
+        clients.spawn(async move { come_and_go(&house, &id, &last, own).await });
     }
     for number in 0..EVENTS {
         let kind = match number % 500 {

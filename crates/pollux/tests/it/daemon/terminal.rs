@@ -6,7 +6,7 @@ use pollux_agent::gemini::hooks::deliver::frame;
 use pollux_agent::gemini::terminal::{Live, Start};
 use pollux_agent::model::SessionStatus;
 use pollux_agent::terminal::Socket as TmuxSocket;
-use pollux_e2e::{Cli, PINNED, Stage, kill_server, repository, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, kill_server, repository, requires, wait_for};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -60,6 +60,7 @@ fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_in_a_terminal_is_steered_by_the_daemon_and_outlives_it() {
+    requires!(npm, tmux);
     let desk = Desk::new().await;
     let house = House::on(&desk.0).await;
     let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "terminal" })).await;
@@ -125,6 +126,7 @@ async fn an_agent_in_a_terminal_is_steered_by_the_daemon_and_outlives_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_screen_is_seen_from_afar_keys_are_pressed_and_the_desk_keeps_its_window() {
+    requires!(npm, tmux);
     let desk = Desk::new().await;
     let house = House::on(&desk.0).await;
     let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "terminal" })).await;
@@ -208,6 +210,7 @@ async fn beside(desk: &Desk) -> Live {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_was_started_without_the_daemon_is_taken_up_whenever_it_comes() {
+    requires!(npm, tmux);
     let desk = Desk::new().await;
     let live = beside(&desk).await;
     let house = House::on(&desk.0).await;
@@ -307,6 +310,7 @@ async fn a_session_that_appeared_before_its_file_is_read_when_that_is_there() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_turn_in_a_terminal_waits_for_the_first_one() {
+    requires!(npm, tmux);
     let desk = Desk::new().await;
     let house = House::on(&desk.0).await;
     let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "terminal" })).await;
@@ -333,6 +337,7 @@ async fn a_second_turn_in_a_terminal_waits_for_the_first_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_of_the_cli_that_begins_no_turn_is_over_all_the_same() {
+    requires!(npm, tmux);
     let desk = Desk::new().await;
     let house = House::on(&desk.0).await;
     let id = house.begin(json!({ "cwd": desk.0.workspace(), "driver": "terminal" })).await;

@@ -4,8 +4,8 @@
 use super::{Heard, edit, text};
 use crate::run::Place;
 use pollux_agent::gemini::transcript::{Transcript, text as decoded};
-use pollux_e2e::cycles;
 use pollux_e2e::home::age;
+use pollux_e2e::{cycles, requires};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -114,7 +114,8 @@ fn begin(place: &Place) -> [String; 2] {
 
 #[test]
 fn a_session_that_somebody_else_goes_on_with_is_not_loaded() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let [_, said] = begin(&place);
     age(&place.home()).unwrap();
     let is_it = |path: &PathBuf| path.to_string_lossy().contains(said.get(..8).unwrap());
@@ -131,7 +132,8 @@ fn a_session_that_somebody_else_goes_on_with_is_not_loaded() {
 
 #[test]
 fn sessions_are_listed_loaded_resumed_forked_and_closed_and_none_is_lost() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let [edited, said] = begin(&place);
     age(&place.home()).unwrap();
     keep_by_the_rules(&place);

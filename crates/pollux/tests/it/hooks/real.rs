@@ -4,7 +4,7 @@ use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::extension::Extension;
 use pollux_agent::gemini::hooks::inbox::Inbox;
 use pollux_agent::gemini::hooks::settings::Settings;
-use pollux_e2e::{Cli, Stage, Terminal, wait_for};
+use pollux_e2e::{Cli, Stage, Terminal, requires, wait_for};
 use pollux_rehearsal::Home;
 use serde_json::{Value, json};
 use std::fs;
@@ -48,6 +48,7 @@ fn distrust(stage: &Stage) {
 
 #[tokio::test]
 async fn an_extensions_hooks_fire_in_a_folder_that_is_not_trusted() {
+    requires!(npm, tmux);
     for cli in Cli::some().unwrap() {
         let version = cli.version();
         let stage = Stage::with(&cli, "approval").await.unwrap();
@@ -88,6 +89,7 @@ async fn an_extensions_hooks_fire_in_a_folder_that_is_not_trusted() {
 
 #[tokio::test]
 async fn hooks_of_settings_fire_in_a_headless_run() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let stage = Stage::with(&cli, "greeting").await.unwrap();
         // The CLI brings settings of other versions up to date itself, at its first start.

@@ -1,7 +1,7 @@
 //! Agents on the tmux server that is the user's own, which stays as it was.
 
 use super::{LIMIT, Tmux, command};
-use pollux_e2e::{Cli, PINNED, Stage, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, requires, wait_for};
 use tokio::process::Command;
 
 /// What a program printed, which must succeed.
@@ -33,6 +33,7 @@ async fn state(place: &Tmux) -> String {
 
 #[tokio::test]
 async fn agents_in_a_persons_own_tmux_change_nothing_of_theirs() {
+    requires!(npm, tmux);
     let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "terminal").await.unwrap();
     let place = Tmux::new();
     tmux(&place, &["-f", "/dev/null", "new-session", "-d", "-s", "mine", "exec cat"]).await;

@@ -1,7 +1,7 @@
 //! Agents on a tmux server that is neither ours nor the user's usual one.
 
 use super::{LIMIT, PROGRAM, TALK, Tmux, pollux};
-use pollux_e2e::{Cli, PINNED, Stage, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, requires, wait_for};
 use tokio::process::Command;
 
 /// Another tmux server, in which somebody has begun an agent in a shell.
@@ -43,6 +43,7 @@ impl Elsewhere {
 
 #[tokio::test]
 async fn an_agent_that_was_adopted_on_another_tmux_server_is_found_by_all_commands() {
+    requires!(npm, tmux);
     let stage = Stage::with(&Cli::install(PINNED[2]).unwrap(), "terminal").await.unwrap();
     let elsewhere = Elsewhere::new(&stage).await;
     let socket = elsewhere.0.socket();

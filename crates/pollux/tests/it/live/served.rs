@@ -2,7 +2,7 @@
 
 use super::{LIMIT, TALK, Tmux, command, pollux, speaks};
 use pollux_agent::terminal::{Pane, Server, Size, Socket, Window};
-use pollux_e2e::{Cli, PINNED, Stage, wait_for};
+use pollux_e2e::{Cli, PINNED, Stage, requires, wait_for};
 use std::path::{Path, PathBuf};
 
 /// A daemon, and an agent that was begun while it runs. Both end with the value.
@@ -67,6 +67,7 @@ impl Drop for Served {
 
 #[tokio::test]
 async fn who_waits_through_the_daemon_is_told_what_came_of_their_own_words_and_nothing_else() {
+    requires!(npm, tmux);
     let served = Served::new().await;
     let (code, said, why) = served.says(&["send", "ID", "talk", "-w"]).await;
     assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
@@ -74,7 +75,7 @@ async fn who_waits_through_the_daemon_is_told_what_came_of_their_own_words_and_n
     let (code, said, why) = served.says(&["send", "ID", "run a command", "-w"]).await;
     assert_eq!((code, said.as_str()), (Some(10), "Running."), "{why}");
     let (code, _, why) = served.says(&["send", "ID", "talk of what waits"]).await;
-    assert!(code == Some(0) && why.contains("queued, 0 before it"), "{why}");
+    assert!(code == Some(0) && why.contains("queued (next)"), "{why}");
     assert!(served.done(&["queue", "ID"]).await.ends_with("talk of what waits"));
     let (code, said, why) = served.says(&["answer", "ID", "allow", "-w"]).await;
     assert_eq!((code, said), (Some(0), format!("Done, or not.\n{TALK}")), "{why}");
@@ -113,13 +114,14 @@ async fn who_waits_through_the_daemon_is_told_what_came_of_their_own_words_and_n
     let ((code, said, why), held) =
         tokio::join!(served.says(&["send", "ID", "go slow", "-w"]), stops);
     assert!(code == Some(130) && said.starts_with("word 1 word 2 "), "{code:?} {said}{why}");
-    assert!(!said.contains("and another one") && why.contains("what was seen of it"), "{why}");
+    assert!(!said.contains("and another one") && why.contains("partial text"), "{why}");
     assert_eq!((held.0, held.1.as_str()), (Some(130), ""), "{}", held.2);
     assert!(held.2.contains("--continue"), "{}", held.2);
 }
 
 #[tokio::test]
 async fn an_agent_of_the_daemon_outlives_who_looks_at_it_and_is_ended_when_stop_says_so() {
+    requires!(npm, tmux);
     let served = Served::new().await;
     let viewers = Tmux::new();
     let mut attach = command(&served.stage, &served.tmux, &["attach", &served.id]);
@@ -173,6 +175,7 @@ async fn an_agent_of_the_daemon_outlives_who_looks_at_it_and_is_ended_when_stop_
 
 #[tokio::test]
 async fn what_was_sent_and_has_not_begun_is_waited_for_and_what_is_stopped_has_ended() {
+    requires!(npm, tmux);
     let served = Served::new().await;
     // Nobody takes the agent for idle because its first prompt is still on its way.
     let begun = served.done(&["new", "talk"]).await;
@@ -194,7 +197,7 @@ async fn what_was_sent_and_has_not_begun_is_waited_for_and_what_is_stopped_has_e
     let own = shown.iter().find(|session| session["id"] == *served.id).unwrap();
     assert_eq!(own["status"], "idle", "{own}");
     let (code, _, refused) = served.says(&["interrupt", "ID"]).await;
-    assert!(code == Some(1) && refused.contains("no turn to stop"), "{refused}");
+    assert!(code == Some(1) && refused.contains("no turn is in progress"), "{refused}");
     served.done(&["stop", &begun]).await;
     served.done(&["stop", "ID"]).await;
 }
@@ -202,6 +205,7 @@ async fn what_was_sent_and_has_not_begun_is_waited_for_and_what_is_stopped_has_e
 #[tokio::test]
 async fn a_session_of_the_daemon_is_shown_and_gone_on_with_by_its_id_and_the_latest_terminal_is_one_that_lives()
  {
+    requires!(npm, tmux);
     let served = Served::new().await;
     let (code, said, why) = served.says(&["send", "ID", "talk", "-w"]).await;
     assert_eq!((code, said.as_str()), (Some(0), TALK), "{why}");
@@ -225,7 +229,7 @@ async fn a_session_of_the_daemon_is_shown_and_gone_on_with_by_its_id_and_the_lat
     let files: Vec<PathBuf> = serde_json::from_str(&files).unwrap();
     assert!(std::fs::read_to_string(&files[0]).unwrap().contains(TALK), "{files:?}");
     let (code, _, refused) = served.says(&["sessions", "show", "nobody"]).await;
-    assert!(code == Some(1) && refused.contains("there is no session `nobody`"), "{refused}");
+    assert!(code == Some(1) && refused.contains("no session matches `nobody`"), "{refused}");
     // One that has ended is not the latest, and where none is left that is said.
     let other = served.done(&["new"]).await;
     served.done(&["stop", &other]).await;
@@ -234,10 +238,10 @@ async fn a_session_of_the_daemon_is_shown_and_gone_on_with_by_its_id_and_the_lat
     assert_eq!(screen["session_id"], *served.id);
     served.done(&["stop", "ID"]).await;
     let (code, _, refused) = served.says(&["screen", "latest"]).await;
-    assert!(code == Some(1) && refused.contains("no agent lives in a terminal"), "{refused}");
+    assert!(code == Some(1) && refused.contains("no terminal sessions are running"), "{refused}");
     // Nor is it gone on with by anybody else while it has its agent; when it has none, its id is enough for that.
     let (code, _, refused) = served.says(&["run", "--resume", acp, "talk"]).await;
-    assert!(code == Some(1) && refused.contains("the daemon drives"), "{refused}");
+    assert!(code == Some(1) && refused.contains("under the daemon"), "{refused}");
     served.done(&["stop", acp]).await;
     let said = served.done(&["run", "--resume", acp, "talk"]).await;
     assert!(said.contains(TALK), "{said}");

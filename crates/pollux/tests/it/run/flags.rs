@@ -1,6 +1,7 @@
 //! The flags of a headless `pollux run`: what the CLI and the model really got.
 
 use super::{Place, lines, pollux, program, stderr, stdout};
+use pollux_e2e::requires;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +28,8 @@ fn results(events: &[Value]) -> Vec<&Value> {
 
 #[test]
 fn model_session_id_env_include_and_attach_reach_the_cli_and_the_model() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let beside = TempDir::new().unwrap();
     fs::write(beside.path().join("note.txt"), "a note from beside\n").unwrap();
     let picture = place.directory.path().join("one pixel.png");
@@ -65,7 +67,8 @@ reply = "Seen."
 
 #[test]
 fn a_tool_that_is_allowed_runs_in_the_mode_that_only_reads() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let script = r#"
 [[rule]]
 prompt = "say"
@@ -105,7 +108,8 @@ fn an_extra_argument_is_passed_on_as_it_is() {
 
 #[test]
 fn a_run_that_takes_too_long_is_ended_and_says_so() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let ran = place.run("slow", &["a slow story", "--timeout", "4s", "-o", "json"]);
     assert_eq!(ran.status.code(), Some(2));
     let object: Value = serde_json::from_str(&stdout(&ran)).unwrap();

@@ -1,7 +1,7 @@
 //! What happens to `pollux run` where the world is rough: nobody on stdin, no room on the disk, a kill -9.
 
 use super::{Place, lines, program, stderr, stdout};
-use pollux_e2e::in_ci;
+use pollux_e2e::{in_ci, requires};
 use serde_json::Value;
 use std::fs;
 
@@ -12,7 +12,8 @@ fn run(place: &Place, words: &str) -> String {
 
 #[test]
 fn a_run_with_its_stdin_closed_is_a_run_like_any_other() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let line = format!("exec {} <&-", run(&place, "hello -o json"));
     let ran = place.rehearse("greeting", "sh").args(["-c", &line]).output().unwrap();
     assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
@@ -22,7 +23,8 @@ fn a_run_with_its_stdin_closed_is_a_run_like_any_other() {
 
 #[test]
 fn a_full_disk_in_the_session_directory_costs_the_session_file_and_nothing_else() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let run = run(&place, "'run the commands' --mode yolo -o events");
     // A small file system of its own, where that is allowed; files of no length at all where it is not.
     let small = "mount -t tmpfs -o size=4k none $GEMINI_CLI_HOME/.gemini/tmp || exit 77";
@@ -41,13 +43,14 @@ fn a_full_disk_in_the_session_directory_costs_the_session_file_and_nothing_else(
     assert!(said.contains("Running. "), "the answer is told: {said}");
     let notice = events.iter().find(|event| event["type"] == "notice").unwrap();
     let notice = notice["text"].as_str().unwrap();
-    assert!(notice.contains("the session file has nothing of this run"), "{notice}");
+    assert!(notice.contains("the session file has no records of this run"), "{notice}");
     assert_eq!(events.last().unwrap()["stop_reason"], "end_turn");
 }
 
 #[test]
 fn output_that_cannot_be_written_is_an_error_and_no_panic() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let line = format!("{} > /dev/full", run(&place, "hello"));
     let ran = place.rehearse("greeting", "sh").args(["-c", &line]).output().unwrap();
     assert_eq!(ran.status.code(), Some(2));
@@ -59,7 +62,8 @@ fn output_that_cannot_be_written_is_an_error_and_no_panic() {
 
 #[test]
 fn what_a_killed_pollux_leaves_is_found_by_its_mark() {
-    let Some(place) = Place::newest() else { return };
+    requires!(npm);
+    let place = Place::newest();
     let script = r#"
 [[rule]]
 prompt = "wait"

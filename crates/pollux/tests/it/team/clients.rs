@@ -2,8 +2,8 @@
 
 use super::house::{NEWEST, Team};
 use pollux::team::tools::OWN_TOOLS;
-use pollux_e2e::package::{MCP_INSPECTOR, MCP_SDK};
-use pollux_e2e::repository;
+use pollux_e2e::pinned::{MCP_INSPECTOR, MCP_SDK};
+use pollux_e2e::{repository, requires};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -65,6 +65,7 @@ fn at<'h>(heard: &'h [Value], at: &str) -> Vec<&'h Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_sdk_hands_off_over_both_transports_and_loses_nothing_when_it_gives_up() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     for transport in ["http", "stdio"] {
         // Over stdio it works where its client was started.
@@ -104,6 +105,7 @@ async fn the_official_sdk_hands_off_over_both_transports_and_loses_nothing_when_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_inspector_lists_and_calls_tools_over_both_transports() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     let home = MCP_INSPECTOR.npm().unwrap();
     let inspect = async |transport: &str, method: &[&str]| {

@@ -2,7 +2,7 @@
 
 use super::house::{LONGEST, NEWEST};
 use crate::daemon::recovery::Ground;
-use pollux_e2e::{Cli, Stage, wait_for};
+use pollux_e2e::{Cli, Stage, requires, wait_for};
 use serde_json::json;
 use std::fs;
 
@@ -26,6 +26,7 @@ fn agents(ground: &Ground) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_in_terminals_that_were_told_to_end_do_not_outlive_a_daemon_that_ends_at_once() {
+    requires!(npm, tmux);
     let cli = Cli::install(NEWEST).unwrap();
     let ground = Ground::new(Stage::new(&cli, SCRIPT.parse().unwrap()).await.unwrap());
     let daemon = ground.start().await;

@@ -3,7 +3,7 @@
 
 use super::house::{NEWEST, Team};
 use super::work::{EXACT, exact_script};
-use pollux_e2e::Cli;
+use pollux_e2e::{Cli, requires};
 use serde_json::{Value, json};
 
 const MORE: &str = "
@@ -97,36 +97,43 @@ async fn four_kinds(version: &str, driver: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_four_kinds_of_work_pass_over_acp_in_the_oldest_version() {
+    requires!(npm);
     four_kinds(&Cli::versions()[0], "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_four_kinds_of_work_pass_over_acp_in_the_middle_version() {
+    requires!(npm);
     four_kinds(&Cli::versions()[1], "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_four_kinds_of_work_pass_over_acp_in_the_newest_version() {
+    requires!(npm);
     four_kinds(NEWEST, "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_four_kinds_of_work_pass_in_terminals_in_the_oldest_version() {
+    requires!(npm);
     four_kinds(&Cli::versions()[0], "terminal").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_four_kinds_of_work_pass_in_terminals_in_the_middle_version() {
+    requires!(npm, tmux);
     four_kinds(&Cli::versions()[1], "terminal").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_four_kinds_of_work_pass_in_terminals_in_the_newest_version() {
+    requires!(npm, tmux);
     four_kinds(NEWEST, "terminal").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_headless_lead_hands_off_to_a_headless_worker() {
+    requires!(npm);
     let team = team(NEWEST, "headless").await;
     let lead = team.launch("lead", Some("bring it home")).await;
     let done = |all: &Value| all["jobs"][0]["state"] == "done";

@@ -1,6 +1,7 @@
 //! Letters: the result of an assigned job, messages both ways, receivers that are gone.
 
 use super::house::{NEWEST, Team};
+use pollux_e2e::requires;
 use serde_json::{Value, json};
 
 const ASSIGN: &str = "
@@ -24,6 +25,7 @@ const ASSIGN: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_supervisor_with_three_workers_gets_each_result_once() {
+    requires!(npm);
     let team = Team::on(NEWEST, ASSIGN).await;
     let supervisor = team.launch("supervisor", Some("spread the work")).await;
     let done = |all: &Value| {
@@ -64,6 +66,7 @@ const TALK: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_go_both_ways_between_a_person_and_an_agent_and_dead_ones_are_told() {
+    requires!(npm);
     let team = Team::on(NEWEST, TALK).await;
     let profiles = team.house.get("/api/v1/profiles").await;
     let named = |profile: &Value| profile["name"] == "developer";
@@ -106,6 +109,7 @@ const LATE: &str = "
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handoff_that_nobody_waits_for_is_written_to_the_person_and_one_that_was_waited_for_is_not()
  {
+    requires!(npm);
     let team = Team::on(NEWEST, LATE).await;
     let given = team.give("handoff", "developer", "take your time", json!({ "timeout": 1 })).await;
     let job = team.told(&given).await;
@@ -137,6 +141,7 @@ const ORPHAN: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_becomes_of_a_job_whose_caller_has_ended_goes_to_the_one_above_it() {
+    requires!(npm);
     let team = Team::on(NEWEST, ORPHAN).await;
     // Its worker works for it, and ends with its job.
     let job = team.give("handoff", "supervisor", "spread the work", json!({})).await;

@@ -2,7 +2,7 @@
 
 use super::clients::sdk_home;
 use super::house::{LONGEST, NEWEST, Team};
-use pollux_e2e::{Cli, repository};
+use pollux_e2e::{Cli, repository, requires};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -34,6 +34,7 @@ const LEVELS: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_hands_off_to_a_worker_of_its_own_and_two_teams_in_one_directory_do_not_mix() {
+    requires!(npm);
     let team = Team::on(NEWEST, LEVELS).await;
     let deep = team.launch("supervisor", Some("bring it from far below")).await;
     let flat = team.launch("supervisor", Some("bring another thing")).await;
@@ -67,7 +68,7 @@ async fn a_worker_hands_off_to_a_worker_of_its_own_and_two_teams_in_one_director
 
 const BUDGET: &str = "
     [[rule]]
-    prompt = 'Go on with this work: much work'
+    prompt = 'Continue this work: much work'
     reply = 'All of it is done.'
     [[rule]]
     prompt = 'much work'
@@ -80,6 +81,7 @@ const BUDGET: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_at_its_budget_pauses_and_a_person_lets_it_go_on_at_once_with_its_task() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         pauses_and_goes_on(cli.version()).await;
     }
@@ -90,7 +92,7 @@ async fn pauses_and_goes_on(version: &str) {
     let budget = json!({ "budget": { "tokens": 500 } });
     let job = team.handoff("developer", "much work", budget).await;
     assert_eq!(job["state"], "paused", "{job}");
-    assert!(job["why"].as_str().unwrap().contains("tokens of 500"), "{job}");
+    assert!(job["why"].as_str().unwrap().contains("of 500 tokens"), "{job}");
     let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
     // At once: its turn has not ended yet.
     let (status, went) =
@@ -123,6 +125,7 @@ fn git(cwd: &Path, args: &[&str]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_in_a_worktree_of_its_own_is_merged_or_kept_and_nothing_is_thrown_away() {
+    requires!(npm, git);
     let mut team = Team::on(NEWEST, WORKTREE).await;
     let workspace = team.stage.workspace().to_path_buf();
     git(&workspace, &["init", "--quiet", "-b", "main"]);
@@ -168,6 +171,7 @@ const GIVEN: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_profile_gives_a_skill_and_a_server_of_its_own_and_nothing_that_it_does_not_name() {
+    requires!(npm);
     let mut team = Team::on(NEWEST, GIVEN).await;
     // What a repository allows, it does not allow to those whose profile does not.
     let project = team.stage.workspace().join(".gemini");

@@ -2,6 +2,7 @@
 
 use super::house::Team;
 use super::work::EXACT;
+use pollux_e2e::requires;
 use serde_json::json;
 
 const VERSION: &str = "0.20.2";
@@ -43,6 +44,7 @@ async fn hands_off(driver: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_of_a_version_without_a_home_of_its_own_hands_off_over_acp() {
+    requires!(npm);
     hands_off("acp").await;
 }
 

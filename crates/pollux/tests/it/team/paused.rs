@@ -3,7 +3,7 @@
 use super::house::{LONGEST, NEWEST};
 use super::work::EXACT;
 use crate::daemon::recovery::{Ground, Served};
-use pollux_e2e::{Cli, Stage, wait_for};
+use pollux_e2e::{Cli, Stage, requires, wait_for};
 use serde_json::Value;
 
 /// In one job nothing was done when it pauses: the newest version takes its prompt back. In the other a tool was called.
@@ -16,7 +16,7 @@ fn script() -> String {
     format!(
         "
         [[rule]]
-        prompt = 'Go on with this work:'
+        prompt = 'Continue this work:'
         reply = '''{EXACT}'''
         [[rule]]
         prompt = 'think for long'
@@ -67,7 +67,7 @@ async fn goes_on_after_a_kill(driver: &str) {
     let daemon = ground.start().await;
     for (id, (_, _, more)) in jobs.iter().zip(JOBS) {
         let (code, _, why) = ground.pollux(&["jobs", "continue", id, more]);
-        assert!(code == Some(0) && why.contains("goes on; it had paused"), "{why}");
+        assert!(code == Some(0) && why.contains(", which was paused"), "{why}");
     }
     for id in &jobs {
         let (code, said, why) = ground.pollux(&["jobs", "show", id, "--wait"]);
@@ -83,10 +83,12 @@ async fn goes_on_after_a_kill(driver: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_paused_before_a_kill_is_gone_on_with_over_acp() {
+    requires!(npm, tmux);
     goes_on_after_a_kill("acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_paused_before_a_kill_is_gone_on_with_in_a_terminal() {
+    requires!(npm, tmux);
     goes_on_after_a_kill("terminal").await;
 }

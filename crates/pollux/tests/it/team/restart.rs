@@ -1,11 +1,12 @@
 //! The daemon is started again while its workers work: their jobs go on.
 
 use super::house::{NEWEST, Team};
+use pollux_e2e::requires;
 use serde_json::{Value, json};
 
 const SCRIPT: &str = "
     [[rule]]
-    prompt = 'Go on with this work: never end'
+    prompt = 'Continue this work: never end'
     reply = 'Done after all.'
     [[rule]]
     prompt = 'never end'
@@ -34,6 +35,7 @@ async fn done(team: &Team, job: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_in_whose_middle_the_daemon_is_started_again_goes_on() {
+    requires!(npm);
     // In this version a session need not wait for the next minute to be gone on with.
     let team = Team::on("0.34.0", SCRIPT).await;
     let job = team.give("assign", "developer", "never end", json!({})).await;
@@ -57,6 +59,7 @@ async fn a_job_in_whose_middle_the_daemon_is_started_again_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_has_paused_stays_so_when_the_daemon_is_started_again_and_can_be_gone_on_with() {
+    requires!(npm);
     let team = Team::on("0.34.0", SCRIPT).await;
     let budget = json!({ "budget": { "seconds": 3 } });
     let job = team.give("assign", "developer", "never end", budget).await;
@@ -77,6 +80,7 @@ async fn a_job_that_has_paused_stays_so_when_the_daemon_is_started_again_and_can
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_cannot_be_gone_on_with_fails_its_job_with_the_reason() {
+    requires!(npm);
     let team = Team::on("0.34.0", SCRIPT).await;
     let job = team.give("assign", "developer", "never end", json!({})).await;
     let worker = job["worker"].as_str().unwrap().to_owned();
@@ -86,13 +90,14 @@ async fn a_worker_that_cannot_be_gone_on_with_fails_its_job_with_the_reason() {
     let team = team.restart_after(|| std::fs::rename(&workspace, &moved).unwrap()).await;
     let job = done(&team, &job).await;
     let why = job["why"].as_str().unwrap_or_default();
-    assert!(job["state"] == "failed" && why.contains("cannot work in"), "{job}");
+    assert!(job["state"] == "failed" && why.contains("cannot use the working directory"), "{job}");
     std::fs::rename(&moved, &workspace).unwrap();
     team.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_in_a_terminal_outlives_the_daemon_and_its_job_ends_well() {
+    requires!(npm, tmux);
     let team = Team::on(NEWEST, SCRIPT).await;
     let driver = json!({ "driver": "terminal" });
     let job = team.give("assign", "developer", "take your time", driver).await;

@@ -1,6 +1,7 @@
 //! Schedules: given when they are due, once, and only where their condition is met.
 
 use super::house::{NEWEST, Team};
+use pollux_e2e::requires;
 use serde_json::{Value, json};
 
 const SCRIPT: &str = "
@@ -16,6 +17,7 @@ fn schedule(team: &Team, name: &str, cron: &str, condition: &[&str]) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_due_is_given_once_with_what_its_condition_printed() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     let every = schedule(&team, "often", "* * * * * *", &["echo", "two lines"]);
     let (status, made) = team.house.post("/api/v1/schedules", every).await;
@@ -29,7 +31,7 @@ async fn what_is_due_is_given_once_with_what_its_condition_printed() {
     // What comes while the first goes on is left out, and says so.
     let skipped = |all: &Value| all["runs"][0]["outcome"] == "skipped";
     let skips = team.wait_for("the next is left out", runs, skipped).await;
-    assert_eq!(skips["runs"][0]["why"], "the one before still goes on");
+    assert_eq!(skips["runs"][0]["why"], "the previous job is still running");
     let gone = team.house.request(reqwest::Method::DELETE, "/api/v1/schedules/often");
     assert!(gone.json(&json!({})).send().await.unwrap().status().is_success());
     let run = all["runs"].as_array().unwrap().iter().find(|run| run["job"].is_string()).unwrap();
@@ -47,12 +49,13 @@ async fn what_is_due_is_given_once_with_what_its_condition_printed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_condition_that_is_not_met_gives_nothing_and_wrong_times_are_refused() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     let never = schedule(&team, "rare", "0 0 1 1 *", &["false"]);
     assert_eq!(team.house.post("/api/v1/schedules", never).await.0, 200);
     let (_, run) = team.house.post("/api/v1/schedules/rare/run", json!({})).await;
     assert_eq!(run["outcome"], "skipped", "{run}");
-    assert!(run["why"].as_str().unwrap().contains("`false` ended with"), "{run}");
+    assert!(run["why"].as_str().unwrap().contains("`false` failed with"), "{run}");
     assert!(team.jobs().await.is_empty());
     for cron in ["soon", "0 0 31 2 *"] {
         let wrong = schedule(&team, "wrong", cron, &[]);

@@ -3,7 +3,7 @@
 
 use super::house::{LONGEST, NEWEST, Team, settled};
 use crate::daemon::recovery::Served;
-use pollux_e2e::{Cli, Stage, wait_until};
+use pollux_e2e::{Cli, Stage, requires, wait_until};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,27 +66,32 @@ async fn follows_its_profile(version: &str, driver: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_in_a_terminal_that_is_told_by_shared_files_follows_its_profile() {
+    requires!(npm, tmux);
     follows_its_profile(NEWEST, "terminal").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_headless_agent_of_the_oldest_version_that_is_told_by_shared_files_follows_its_profile() {
+    requires!(npm);
     follows_its_profile(&Cli::versions()[0], "headless").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_over_acp_of_the_oldest_version_that_is_told_by_shared_files_follows_its_profile()
 {
+    requires!(npm);
     follows_its_profile(&Cli::versions()[0], "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_over_acp_that_is_told_by_shared_files_follows_its_profile() {
+    requires!(npm);
     follows_its_profile(NEWEST, "acp").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_agents_that_start_in_one_directory_at_once_are_each_told_what_they_are() {
+    requires!(npm);
     let mut team = Team::on(NEWEST, SCRIPT).await;
     lay_out(&team.stage);
     team.look();
@@ -115,12 +120,14 @@ async fn doctor(stage: &Stage, data: &Path, args: &[&str]) -> String {
     command.env("POLLUX_TMUX", data.join("tmux")).env("XDG_RUNTIME_DIR", data);
     let ran = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let findings: Vec<Value> = serde_json::from_slice(&ran.stdout).unwrap();
-    let found = findings.into_iter().find(|finding| finding["what"] == "your files, lent");
+    let found =
+        findings.into_iter().find(|finding| finding["what"] == "overridden GEMINI.md/settings");
     found.unwrap()["found"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_daemon_that_is_killed_while_it_starts_an_agent_leaves_the_users_files_to_be_put_back() {
+    requires!(npm);
     let stage = Stage::new(&Cli::install(NEWEST).unwrap(), SCRIPT.parse().unwrap()).await.unwrap();
     settled(&stage);
     let files = lay_out(&stage);
@@ -146,7 +153,7 @@ async fn a_daemon_that_is_killed_while_it_starts_an_agent_leaves_the_users_files
         if by_doctor {
             assert!(doctor(&stage, data.path(), &[]).await.contains("GEMINI.md"));
             assert_eq!(contents(&files), lent, "it only looked");
-            assert!(doctor(&stage, data.path(), &["--clean"]).await.starts_with("put back"));
+            assert!(doctor(&stage, data.path(), &["--clean"]).await.starts_with("restored"));
             assert_eq!(contents(&files), before);
         }
     }
@@ -168,6 +175,7 @@ async fn a_daemon_that_is_killed_while_it_starts_an_agent_leaves_the_users_files
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_over_acp_has_its_tools_also_where_the_user_lets_in_other_servers_only() {
+    requires!(npm);
     for version in [&Cli::versions()[0], NEWEST] {
         let mut team = Team::on(version, SCRIPT).await;
         let settings = team.stage.home().gemini().join("settings.json");

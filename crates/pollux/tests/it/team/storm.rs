@@ -1,8 +1,9 @@
 //! Many letters at once, while workers and the daemon itself are killed: each arrives once, or is dead and says why.
 
 use crate::daemon::recovery::{Ground, Served};
-use pollux_e2e::{Cli, Stage, storm, wait_for};
+use pollux_e2e::{Cli, Stage, requires, seeded_rng, storm, wait_for};
 use rand::RngExt;
+use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -39,6 +40,7 @@ struct Storm {
     daemon: Option<Served>,
     /// What became of letters: the text, and where it was sent.
     sent: Vec<(String, String)>,
+    rng: StdRng,
 }
 
 impl Storm {
@@ -50,7 +52,7 @@ impl Storm {
         let cwd = ground.stage.workspace();
         let lead = json!({ "profile": "supervisor", "prompt": "spread the work", "cwd": cwd });
         daemon.post("/api/v1/team/launch", &lead).await.unwrap();
-        let storm = Self { ground, daemon: Some(daemon), sent: Vec::new() };
+        let storm = Self { ground, daemon: Some(daemon), sent: Vec::new(), rng: seeded_rng() };
         wait_for("a lead with a worker", LONGEST, async || {
             let agents = storm.living().await;
             if agents.len() == 2 { Ok(()) } else { Err(agents) }
@@ -78,7 +80,7 @@ impl Storm {
     /// Writes to somebody. Who is gone by then is refused, and that is no letter.
     async fn write(&mut self, number: usize) {
         let living = self.living().await;
-        let to = living.choose(&mut rand::rng()).unwrap().clone();
+        let to = living.choose(&mut self.rng).unwrap().clone();
         let text = format!("pass on note {number}.");
         let body = json!({ "to": to, "text": text });
         let sent = self.daemon().post("/api/v1/letters", &body).await.unwrap();
@@ -88,10 +90,10 @@ impl Storm {
     }
 
     /// Kills one of the agents, as the system does it when memory runs out.
-    fn kill_agent(&self) {
+    fn kill_agent(&mut self) {
         let agents = children(self.daemon().pid());
         if agents.len() > 1
-            && let Some(agent) = agents.choose(&mut rand::rng())
+            && let Some(agent) = agents.choose(&mut self.rng)
         {
             rustix::process::kill_process(*agent, rustix::process::Signal::KILL).unwrap();
         }
@@ -159,6 +161,7 @@ fn children(daemon: u32) -> Vec<rustix::process::Pid> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_storm_every_letter_is_delivered_once_or_is_dead() {
+    requires!(npm, tmux);
     let letters = storm();
     let mut storm = Storm::brew().await;
     let long = letters > FEW;
@@ -168,7 +171,7 @@ async fn in_a_storm_every_letter_is_delivered_once_or_is_dead() {
     for number in 0..letters {
         storm.write(number).await;
         // A moment, so that they meet agents in every state.
-        tokio::time::sleep(Duration::from_millis(rand::rng().random_range(0..400))).await;
+        tokio::time::sleep(Duration::from_millis(storm.rng.random_range(0..400))).await;
         match number % FEW {
             3 => storm.kill_agent(),
             4 if long => storm.launch().await,

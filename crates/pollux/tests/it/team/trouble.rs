@@ -1,6 +1,7 @@
 //! A worker that does not simply come to its end: it asks, never ends, or somebody stops it.
 
 use super::house::{NEWEST, Team};
+use pollux_e2e::requires;
 use serde_json::json;
 
 const SCRIPT: &str = "
@@ -33,6 +34,7 @@ const SCRIPT: &str = "
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_asks_is_told_of_at_once_and_its_job_goes_on_when_it_was_answered() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     let job = team.handoff("developer", "touch a file", json!({})).await;
     assert_eq!(job["state"], "waiting", "{job}");
@@ -52,6 +54,7 @@ async fn a_worker_that_asks_is_told_of_at_once_and_its_job_goes_on_when_it_was_a
 /// Its tools are limited, and what they allow must not answer for the person.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_of_a_supervisor_in_a_terminal_is_a_persons_to_answer() {
+    requires!(npm, tmux);
     let team = Team::on(NEWEST, SCRIPT).await;
     let job = team.handoff("supervisor", "ask me", json!({ "driver": "terminal" })).await;
     assert_eq!(job["state"], "waiting", "{job}");
@@ -73,6 +76,7 @@ async fn a_question_of_a_supervisor_in_a_terminal_is_a_persons_to_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_never_ends_is_kept_when_the_time_is_over_and_can_be_taken_back() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     let job = team.handoff("developer", "never end", json!({ "timeout": 8 })).await;
     assert_eq!(job["state"], "timed_out", "{job}");
@@ -90,6 +94,7 @@ async fn a_worker_that_never_ends_is_kept_when_the_time_is_over_and_can_be_taken
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_somebody_stops_takes_its_job_back() {
+    requires!(npm);
     let team = Team::on(NEWEST, SCRIPT).await;
     let job = team.give("handoff", "developer", "never end", json!({})).await;
     let worker = job["worker"].as_str().unwrap().to_owned();

@@ -1,7 +1,7 @@
 //! Handing work over: the answer comes back to the letter.
 
 use super::house::Team;
-use pollux_e2e::Cli;
+use pollux_e2e::{Cli, requires};
 use serde_json::json;
 
 /// What a screen would have spoilt: indentation, blank lines, quotes, marks that look like the CLI's own.
@@ -27,6 +27,7 @@ pub(super) fn exact_script(worker: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_worker_says_last_comes_back_to_the_letter() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let version = cli.version();
         let team = Team::on(version, &exact_script("developer")).await;
@@ -41,6 +42,7 @@ async fn what_a_worker_says_last_comes_back_to_the_letter() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_supervisor_hands_off_over_mcp_and_gets_the_exact_text() {
+    requires!(npm);
     for cli in Cli::some().unwrap() {
         let version = cli.version();
         let team = Team::on(version, &exact_script("developer")).await;

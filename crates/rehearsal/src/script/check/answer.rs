@@ -23,12 +23,15 @@ impl Check<'_> {
             (None, None, false) => {
                 self.wrong(
                     span.clone(),
-                    "the rule says nothing: give it `reply`, `error` or `empty = true`",
+                    "the rule has no answer: add `reply`, `error` or `empty = true`",
                 );
                 None
             }
             _ => {
-                self.wrong(span.clone(), "a rule has one of `reply`, `error` and `empty`");
+                self.wrong(
+                    span.clone(),
+                    "a rule can only have one of `reply`, `error` and `empty`",
+                );
                 None
             }
         }
@@ -46,7 +49,7 @@ impl Check<'_> {
         {
             self.wrong(
                 span,
-                "`finish` is a word of the API such as `STOP` or `MAX_TOKENS`, or `none`",
+                "`finish` must be a finish reason of the API such as `STOP` or `MAX_TOKENS`, or `none`",
             );
         }
         Some(word)
@@ -60,7 +63,7 @@ impl Check<'_> {
     ) -> Option<Answer> {
         let (span, OneOrMany(items)) = (reply.span(), reply.into_inner());
         if items.is_empty() {
-            self.wrong(span, "`reply` has nothing in it; write `empty = true` if that is meant");
+            self.wrong(span, "`reply` is empty; use `empty = true` for an empty answer");
             return None;
         }
         let items = items.into_iter().filter_map(|item| self.item(&span, item, pause)).collect();
@@ -77,7 +80,7 @@ impl Check<'_> {
         let wire::Item(item) = item.into_inner();
         if !item.is_one_thing() {
             let what = "`text`, `thought`, `call`, `pause`, `raw`, `chunk`, `cut` or `stall`";
-            self.wrong(span, format!("a piece of a reply is one of {what}"));
+            self.wrong(span, format!("an item of `reply` must be exactly one of {what}"));
             return None;
         }
         self.belongings(&span, &item);
@@ -128,7 +131,7 @@ impl Check<'_> {
             self.words(&at, &Value::Object(args.clone()).to_string());
         }
         if name.is_empty() {
-            self.wrong(span.clone(), "`call` is the name of a tool");
+            self.wrong(span.clone(), "`call` must be the name of a tool");
         }
         Some(Item::Call { name, args, id: item.id, exact: item.exact })
     }
@@ -137,21 +140,21 @@ impl Check<'_> {
     fn belongings(&mut self, span: &Range<usize>, item: &wire::Piece) {
         let says = item.text.is_some() || item.thought.is_some();
         if !says && let Some(split) = &item.split {
-            self.wrong(split.span(), "`split` belongs to `text` and `thought`");
+            self.wrong(split.span(), "`split` can only be used with `text` and `thought`");
         }
         if !says && let Some(repeat) = &item.repeat {
-            self.wrong(repeat.span(), "`repeat` belongs to `text` and `thought`");
+            self.wrong(repeat.span(), "`repeat` can only be used with `text` and `thought`");
         }
         if let Some(repeat) = item.repeat.as_ref().filter(|repeat| *repeat.get_ref() == 0) {
-            self.wrong(repeat.span(), "`repeat` counts from 1");
+            self.wrong(repeat.span(), "`repeat` must be at least 1");
         }
         if item.call.is_none()
             && let Some(args) = &item.args
         {
-            self.wrong(args.span(), "`args` belongs to `call`");
+            self.wrong(args.span(), "`args` can only be used with `call`");
         }
         if item.call.is_none() && (item.id.is_some() || item.exact) {
-            self.wrong(span.clone(), "`id` and `exact` belong to `call`");
+            self.wrong(span.clone(), "`id` and `exact` can only be used with `call`");
         }
     }
 
@@ -159,7 +162,7 @@ impl Check<'_> {
         match serde_json::from_str(chunk.get_ref()) {
             Ok(value) => Some(Item::Chunk(value)),
             Err(error) => {
-                self.wrong(chunk.span(), format!("`chunk` is not JSON: {error}"));
+                self.wrong(chunk.span(), format!("`chunk` is not valid JSON: {error}"));
                 None
             }
         }
@@ -168,11 +171,11 @@ impl Check<'_> {
     fn refused(&mut self, span: &Range<usize>, error: wire::Error) -> Option<Refused> {
         let status = *error.status.get_ref();
         if !(400..=599).contains(&status) {
-            self.wrong(error.status.span(), "`status` of an error is between 400 and 599");
+            self.wrong(error.status.span(), "the `status` of an error must be between 400 and 599");
             return None;
         }
         if error.message.is_none() && error.body.is_none() {
-            self.wrong(span.clone(), "an error has a `message` or a whole `body`");
+            self.wrong(span.clone(), "an error needs a `message` or a `body`");
             return None;
         }
         let body = error.body.clone().unwrap_or_else(|| refused_body(status, &error).to_string());
@@ -183,7 +186,7 @@ impl Check<'_> {
             if !fits {
                 self.wrong(
                     value.span(),
-                    format!("`{name}` and its value do not make an HTTP header"),
+                    format!("`{name}` or its value is not a valid HTTP header"),
                 );
             }
             headers.push((name, value.into_inner()));

@@ -59,13 +59,13 @@ impl Live {
         pending: &mut HashMap<u64, Pending>,
     ) -> Result<(), Failure> {
         if self.turn.is_some() {
-            return Err(Failure::new(Phase::Request, "busy", "the agent still works")
-                .hint("wait for the end of the turn, or cancel it")
+            return Err(Failure::new(Phase::Request, "busy", "the agent is busy")
+                .hint("wait for the turn to end, or cancel it")
                 .retryable());
         }
         if self.stuck {
             let message =
-                "the agent did not answer a cancel, and cannot be trusted with another prompt";
+                "the agent did not respond to a cancel request and accepts no more prompts";
             return Err(Failure::new(Phase::Request, "stuck", message).hint("start it again"));
         }
         let now = Instant::now();
@@ -191,7 +191,7 @@ impl Live {
             (None, Some(_)) => {
                 self.stuck = true;
                 pending.retain(|_, it| !matches!(&it.then, Then::Prompt(id) if *id == self.id));
-                let text = "the agent did not answer the cancel in time".to_owned();
+                let text = "the agent did not respond to the cancel request in time".to_owned();
                 let kind = EventKind::Notice { level: Level::Warning, text };
                 self.say(Event::new(Source::Pollux, kind));
                 self.finish_turn();
@@ -221,7 +221,7 @@ impl Live {
             turn.answer = None;
         }
         let kind = EventKind::TurnStarted { prompt: Text::from(words) };
-        let event = Event::new(Source::Pollux, kind).derived("the reason of a rejection");
+        let event = Event::new(Source::Pollux, kind).derived("the reason given with a denial");
         self.through(event);
         true
     }
@@ -260,7 +260,7 @@ impl Live {
             tool_calls: Some(told.calls),
             error: error.map(Box::new),
         };
-        self.say(Event::new(Source::Pollux, kind).derived("the answer to session/prompt"));
+        self.say(Event::new(Source::Pollux, kind).derived("the response to session/prompt"));
         self.is(if self.stuck { SessionStatus::Error } else { SessionStatus::Idle });
     }
 

@@ -8,13 +8,13 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectPr
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
     /// The CLI itself could not read it.
-    #[error("it is not JSON with comments: {0}")]
+    #[error("invalid JSON: {0}")]
     Malformed(String),
     /// Something stands where only an object can.
     #[error("`{0}` is not {1}")]
     Shape(String, &'static str),
     /// One key twice: which of the two the CLI takes is its own affair.
-    #[error("`{0}` is there twice")]
+    #[error("`{0}` occurs twice")]
     Twice(String),
 }
 
@@ -83,7 +83,7 @@ fn edited(text: &str, edit: impl FnOnce(&CstObject) -> Result<(), Wrong>) -> Res
         None => ("", text),
     };
     let root = parse(body)?;
-    let object = root.object_value().ok_or_else(|| shape("the whole", "an object"))?;
+    let object = root.object_value().ok_or_else(|| shape("the file", "an object"))?;
     once(&object, "hooks", "hooks")?;
     edit(&object)?;
     Ok(format!("{mark}{root}"))

@@ -318,14 +318,14 @@ fn signal(status: Option<ExitStatus>) -> Option<i32> {
 /// A CLI that cannot stream: one object at the end.
 fn at_the_end() -> Event<'static> {
     let text =
-        "this version of Gemini CLI cannot stream: its answer comes at the end, as one object";
+        "this version of Gemini CLI cannot stream; the answer arrives in one piece at the end";
     let kind = EventKind::Notice { level: Level::Warning, text: text.to_owned() };
     Event::new(Source::Pollux, kind)
 }
 
 /// Old versions call an empty answer a success, and so is a prompt that a hook has turned down.
 fn silent() -> Event<'static> {
-    let text = "the run ended as a success, but the model said nothing".to_owned();
+    let text = "the run succeeded, but the model returned no answer".to_owned();
     let kind = EventKind::Notice { level: Level::Warning, text };
     Event::new(Source::Pollux, kind).derived("stream")
 }
@@ -346,7 +346,7 @@ fn cancelled(fusion: &Fusion, done: Done) -> Vec<Event<'static>> {
     };
     let open = fusion.open_calls().into_iter();
     open.map(|id| {
-        Event::new(Source::Pollux, ended(id)).derived("the run was stopped while it was open")
+        Event::new(Source::Pollux, ended(id)).derived("the run was stopped before the call ended")
     })
     .collect()
 }

@@ -77,10 +77,10 @@ impl Task {
                 tool_calls: None,
                 error: None,
             };
-            events.push(Event::new(Source::Pollux, kind).derived("Pollux was started again"));
+            events.push(Event::new(Source::Pollux, kind).derived("Pollux restarted"));
         }
         if gone {
-            let reason = "Pollux was started again, and its agent is gone".to_owned();
+            let reason = "the agent exited while Pollux was not running".to_owned();
             events.push(Event::new(Source::Pollux, EventKind::SessionEnded { reason }));
         }
         if !events.is_empty() {
@@ -135,7 +135,7 @@ impl Task {
                 // All of it would be told a second time. The next look begins anew.
                 Err(error) => {
                     let id = &self.summary.id;
-                    return tracing::error!(session = %id, "its file is not told: {error:#}");
+                    return tracing::error!(session = %id, "could not read the session file: {error:#}");
                 }
             }
         }

@@ -78,32 +78,34 @@ impl Task {
     /// What this session has no way for.
     fn cannot(&self, command: &Command) -> Option<Reply> {
         if self.wanted.is_none() {
-            let why = "Pollux only reads this session";
-            let hint = "go on with it: `pollux new --resume ID`";
-            return Some(pollux_agent::session::refused("read_only", why, hint));
+            let why = "this session is running outside Pollux (read-only)";
+            let hint = format!("resume it here with `pollux new --resume {}`", self.summary.id);
+            return Some(pollux_agent::session::refused("read_only", why, &hint));
         }
         let driver = self.summary.driver;
         let brought = self.wanted.as_ref().and_then(|wanted| wanted.brought.as_ref());
         match command {
             Command::Prompt { .. } if brought.is_some_and(|brought| !brought.prompts) => {
                 let by = brought.map(|brought| brought.by.as_str()).unwrap_or_default();
-                let why = format!(
-                    "a program drives this session (`{by}`): it takes prompts from nobody else"
+                let why =
+                    format!("`{by}` drives this session and accepts no prompts from other clients");
+                let hint = format!(
+                    "you can answer its questions here; once `{by}` has exited, resume it with \
+                     `pollux new --resume {}`",
+                    self.summary.id
                 );
-                let hint =
-                    "its questions can be answered here; when the program has ended, go on with it";
-                Some(pollux_agent::session::refused("driven_elsewhere", why, hint))
+                Some(pollux_agent::session::refused("driven_elsewhere", why, &hint))
             }
             Command::Keys { .. } | Command::Fit { .. } | Command::GiveBack
                 if driver != Some(Driver::Terminal) =>
             {
-                let why = "the agent is not in a terminal";
+                let why = "this session is not running in a terminal";
                 let hint = "send it a prompt instead";
                 Some(pollux_agent::session::refused("no_terminal", why, hint))
             }
             Command::Prompt { images, .. } if !images.is_empty() && driver != Some(Driver::Acp) => {
-                let why = "this agent takes no pictures";
-                let hint = "name a file of its project in the text: `@picture.png`";
+                let why = "this driver does not accept images";
+                let hint = "reference an image file in the project: `@picture.png`";
                 Some(pollux_agent::session::refused("no_images", why, hint))
             }
             _ => None,

@@ -46,7 +46,7 @@ impl Task {
         open.map(|open| {
             let question_id = Text::from(open.question.id.to_string());
             let kind = EventKind::Answered { question_id, answer: Answer::Elsewhere };
-            Event::new(Source::Hook, kind).derived("the agent went on")
+            Event::new(Source::Hook, kind).derived("the agent continued")
         })
         .collect()
     }
@@ -80,7 +80,8 @@ impl Task {
 
 fn idle() -> Event<'static> {
     let change = SessionChange { status: Some(SessionStatus::Idle), ..SessionChange::default() };
-    Event::new(Source::Hook, EventKind::SessionChanged(change)).derived("it has just begun")
+    Event::new(Source::Hook, EventKind::SessionChanged(change))
+        .derived("the session has just started")
 }
 
 fn ended() -> Event<'static> {
@@ -90,5 +91,5 @@ fn ended() -> Event<'static> {
         tool_calls: None,
         error: None,
     };
-    Event::new(Source::Pollux, kind).derived("it ended while Pollux was away")
+    Event::new(Source::Pollux, kind).derived("the turn ended while Pollux was not running")
 }

@@ -77,7 +77,7 @@ impl Task {
     /// written, does not begin.
     fn follows(&mut self, order: Order) {
         if self.full.stopped && matches!(order, Order::Prompt { .. }) {
-            let why = "it was stopped before it could be written down";
+            let why = "the prompt was stopped before it could be logged";
             let stopped = Err(Failure::new(Phase::Request, "stopped", why));
             self.late.push_back(Woke::Ordered(order, stopped));
         } else {
