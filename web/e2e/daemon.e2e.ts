@@ -118,7 +118,7 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: /^Ask/ }).click();
     await chip.getByText("Ask").waitFor();
     await page.getByRole("button", { name: /^Model / }).click();
-    await page.getByRole("button", { name: /^flash the newest/ }).click();
+    await page.getByRole("button", { name: /^flash latest/ }).click();
     await page
       .getByRole("button", { name: /^Model / })
       .getByText("flash")
@@ -337,7 +337,8 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     await press("Up");
     await until("what was typed last stands there again", async () => (await typed()) > before, 20_000);
     await press("Control C");
-    await until("it is gone again", async () => (await typed()) === before, 20_000);
+    // The CLI's notice about Ctrl+C may scroll the command itself out of view.
+    await until("it is gone again", async () => (await typed()) <= before, 20_000);
     await shot(page, "real-screen-keys");
     await page.getByRole("tab", { name: "Chat" }).click();
     await until(

@@ -1,5 +1,6 @@
 //! All that is checked without running the code.
 
+use crate::licences;
 use crate::shell::{self, run_with, say};
 use crate::test_rules;
 use crate::web;
@@ -27,12 +28,12 @@ pub(crate) fn run(part: Option<Part>) -> anyhow::Result<()> {
     match part {
         Some(Part::Code) => code(),
         Some(Part::Docs) => docs(),
-        Some(Part::Licences) => licences(),
+        Some(Part::Licences) => licences::check(),
         Some(Part::Web) => web::check(),
         None => {
             code()?;
             docs()?;
-            licences()?;
+            licences::check()?;
             web::check()
         }
     }
@@ -70,10 +71,4 @@ fn walls() -> anyhow::Result<()> {
         say(&format!("pollux-agent does not depend on `{wall}`: OK"));
     }
     Ok(())
-}
-
-/// Licences, bans and sources need no network beyond the registry; advisories do, and are left out.
-fn licences() -> anyhow::Result<()> {
-    let path = shell::path_with_tool("cargo-deny")?;
-    run_with("cargo-deny check licenses bans sources", &[("PATH", &path)])
 }

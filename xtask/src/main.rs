@@ -8,6 +8,7 @@ mod check;
 mod docs;
 mod fuzz;
 mod home;
+mod licences;
 mod matrix;
 mod measure;
 mod node;

@@ -137,8 +137,8 @@ fn rust_tests(args: &TestArgs) -> anyhow::Result<TestCounts> {
     env.extend([(SEED_ENV, seed.clone()), ("PROPTEST_RNG_SEED", seed)]);
     let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let mut counts = if present("cargo-nextest") {
-        // One more at once than there are cores: tests spend much of their time waiting for other programs.
-        let threads = thread::available_parallelism().map_or(1, usize::from) + 1;
+        // Twice as many as there are cores: tests spend much of their time waiting for other programs.
+        let threads = thread::available_parallelism().map_or(2, |cores| 2 * cores.get());
         let line = format!(
             "cargo nextest run --workspace --locked --no-fail-fast --test-threads {threads}"
         );
