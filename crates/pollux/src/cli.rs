@@ -76,7 +76,7 @@ enum Command {
     /// Work with Gemini CLI's own session files: list, show, search, export, ...
     #[command(subcommand)]
     Sessions(sessions::Sessions),
-    /// Convert a recording to events (for tests and bug reports)
+    /// Convert recorded agent output to Pollux events (for tests and bug reports)
     ///
     /// Prints one JSON object per line.
     Translate(translate::Translate),

@@ -52,7 +52,7 @@ impl clap::Args for Claude {
             .disable_version_flag(true)
             .arg(prompt)
             .arg(version.help("Print the version"))
-            .arg(explain.help("Print how each flag and request of `claude` is handled"))
+            .arg(explain.help("Print how Pollux handles each `claude` flag and each SDK control request"))
             .args(flags::FLAGS.iter().map(flags::Flag::arg))
     }
 

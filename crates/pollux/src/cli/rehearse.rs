@@ -21,8 +21,8 @@ use tokio::signal::unix::{SignalKind, signal};
 ///
 /// This needs no API key and no network, except with `--record`.
 ///
-/// With a program after `--`, runs it in a private home and returns its exit code. Without one, prints the environment to
-/// use and serves the model until Ctrl-C. Scripts are TOML files; see docs/rehearsal.md.
+/// With a program after `--`, runs it with a temporary home directory of its own (the private home) and returns its exit
+/// code. Without one, prints the environment to use and serves the model until Ctrl-C. Scripts are TOML files; see docs/rehearsal.md.
 #[derive(Debug, Args)]
 pub(crate) struct Rehearse {
     /// Script file; with --check, any number of files
@@ -31,7 +31,7 @@ pub(crate) struct Rehearse {
     /// Only validate the scripts; report errors with line and column
     #[arg(long, conflicts_with_all = ["record", "program", "port", "journal", "home", "keep"])]
     check: bool,
-    /// Forward requests to this model, such as <https://generativelanguage.googleapis.com>, and record a script
+    /// Forward requests to the model API at this URL, e.g. `https://generativelanguage.googleapis.com`, and record a script
     #[arg(long, value_name = "UPSTREAM", requires = "to", conflicts_with = "scripts")]
     record: Option<String>,
     /// File for the recorded script

@@ -34,8 +34,8 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The prompt is the argument, stdin, or both. With both, stdin comes first.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The agent asks before it changes anything. On a terminal, you answer; otherwise `--permission` decides \
-    (default: `deny`). With `--via headless` the agent cannot ask, and in mode `default` it only reads.\n\n\
+    after_help = "The agent asks before it changes anything. `--permission` decides who answers \
+    (default: you on a terminal, otherwise `deny`). With `--via headless` the agent cannot ask, and in mode `default` it only reads.\n\n\
     Examples:\n  pollux run \"what does this project do?\"\n  \
     git diff | pollux run \"review this\" -o json | jq -r .text\n  \
     pollux run --mode auto-edit --resume latest \"now the tests\"\n  \
@@ -138,7 +138,7 @@ pub(super) fn modes_help(summary: &str) -> String {
         - auto-edit: Also edit files; ask before commands (alias acceptEdits)\n\
         - yolo:      Do everything without asking (alias bypassPermissions)\n\
         - plan:      Read files and write a plan; change nothing else\n\n\
-        An agent with the headless driver cannot ask: what needs approval is denied."
+        A headless agent (one process per prompt) cannot ask, so anything that needs approval is denied."
     )
 }
 

@@ -27,7 +27,7 @@ use tokio::time::{Instant, timeout_at};
     Exit codes: 0 answered (with --wait: turn finished), 1 rejected, 2 failed. \
     With --wait also: 10 question, 11 session ended, 130 turn stopped.")]
 pub(crate) struct Answer {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// Choice label, prefix or number; or `allow`, `always`, `deny`

@@ -23,10 +23,10 @@ use tokio::time::{Instant, timeout, timeout_at};
     after_help = "Exit codes: 0 turn ended, 12 turn still running after 5 s, 1 rejected, 2 failed."
 )]
 pub(crate) struct Interrupt {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
-    /// Also drop prompts queued in Gemini CLI, which it would send immediately
+    /// Also drop prompts queued in Gemini CLI; otherwise it sends them as soon as the turn ends
     #[arg(long)]
     drop_queued: bool,
     /// Print JSON
@@ -107,7 +107,7 @@ fn is_end(event: &Event<'_>) -> bool {
 /// Change what an agent may do without asking
 #[derive(Debug, clap::Args)]
 pub(crate) struct Mode {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// New mode: default, auto-edit, yolo or plan
@@ -144,7 +144,7 @@ impl Mode {
 /// Change a session's model
 #[derive(Debug, clap::Args)]
 pub(crate) struct Model {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// Model name, as the agent's CLI accepts it

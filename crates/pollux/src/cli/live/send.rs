@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout_at};
 #[command(after_help = "Exit codes: 0 sent (with --wait: turn finished), 1 rejected, 2 failed. \
     With --wait also: 10 question, 11 session ended, 130 turn stopped.")]
 pub(crate) struct Send {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// Prompt; `-` or no argument reads stdin. With both, stdin comes first

@@ -19,7 +19,7 @@ const ENDS: Duration = Duration::from_secs(30);
 /// Stop a session (its history is kept)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Stop {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     id: String,
     /// Print JSON

@@ -79,7 +79,7 @@ pub(crate) async fn order(
 /// List, edit or cancel queued prompts
 #[derive(Debug, clap::Args)]
 pub(crate) struct Queue {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Edit this queued prompt

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// Show a session: status, messages, open questions, queued prompts
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Number of latest messages to show
@@ -121,7 +121,7 @@ fn said(message: &Value) -> Option<String> {
 /// Print a session's events, one JSON object per line
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Keep printing new events

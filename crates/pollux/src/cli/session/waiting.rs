@@ -29,7 +29,7 @@ use tokio::time::{Instant, timeout_at};
     after_help = "Exit codes: 0 idle, 10 question, 11 ended, 12 timed out, 1 rejected, 2 failed."
 )]
 pub(crate) struct Wait {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// State to wait for; repeat the flag to accept several (default: any state)

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
-    /// Session ID, unique prefix, or `latest` (the most recently active session; running ones first)
+    /// Session ID, unique prefix, or `latest` (the most recently active session, preferably a running one)
     #[arg(add = ArgValueCompleter::new(ids))]
     session: String,
     /// Print JSON

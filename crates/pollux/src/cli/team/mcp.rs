@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// The head of an answer is shorter than this.
 const LONGEST_HEAD: usize = 8 << 10;
 
-/// Run an MCP server on stdio that gives other agents the team commands
+/// Run an MCP server on stdio that lets other agents start, message and assign work to team agents
 ///
 /// For agents that Pollux did not start. Team agents have these tools already.
 #[derive(Debug, clap::Args)]
