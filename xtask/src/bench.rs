@@ -3,6 +3,7 @@
 mod acp;
 mod all;
 mod cao;
+mod compare;
 mod daemon;
 mod data;
 mod dropin;
@@ -25,6 +26,8 @@ pub(crate) enum Bench {
         /// Run only these; keep the other results
         only: Vec<String>,
     },
+    /// Compare the figures of this tree with those of another commit
+    Compare(compare::CompareArgs),
     /// ACP client: added latency, updates per second, memory
     Acp,
     /// Daemon: start, memory, latency, load, long sessions, 10,000 reconnects
@@ -55,6 +58,7 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
     }
     match bench {
         Bench::All { only } => all::run(&names(), only),
+        Bench::Compare(args) => compare::run(&names(), args),
         Bench::Acp => acp::run(),
         Bench::Daemon => daemon::run(),
         Bench::Dropin => dropin::run(),
@@ -71,5 +75,5 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<()> {
 fn names() -> Vec<String> {
     let all = Bench::augment_subcommands(Command::new("bench"));
     let names = all.get_subcommands().map(|bench| bench.get_name().to_owned());
-    names.filter(|name| name != "all" && name != "help").collect()
+    names.filter(|name| !["all", "compare", "help"].contains(&name.as_str())).collect()
 }

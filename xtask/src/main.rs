@@ -9,6 +9,7 @@ mod docs;
 mod fuzz;
 mod home;
 mod licences;
+mod lines;
 mod matrix;
 mod measure;
 mod node;
@@ -92,6 +93,8 @@ enum Task {
         #[arg(long)]
         target: Option<String>,
     },
+    /// Count lines of source and tests by crate
+    Lines,
     /// Generate `docs/events.md` and `docs/api-reference.md` from the code
     Docs,
     /// Generate `web/src/api/types.ts` from the Rust types
@@ -136,6 +139,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         }
         Task::Soak { what: None, cycles } => soak::run(cycles.unwrap_or(100)),
         Task::Package { target } => package::run(target.as_deref()),
+        Task::Lines => lines::run(),
         Task::Docs => docs::run(),
         Task::Types => types::run(),
         Task::Web { part } => web::run(part),

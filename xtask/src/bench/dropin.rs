@@ -121,9 +121,20 @@ fn lines(figures: &mut Figures, work: &Path) -> anyhow::Result<()> {
         ["claude", "-p", &words, "--output-format", "stream-json", "--include-partial-messages"];
     let claude = Program { command: own(&flags), env: &env, work }.start()?;
     let claude = lag(claude, "text_delta", "\"text\":\"")?;
-    figures.tell("a line, write to a plain reader, p50", &format!("{bare:.3} ms"));
-    figures.at_most("a line through `pollux acp`, more than that, p50", acp - bare, 0.2, " ms");
+    figures.tell(
+        "dropin.line_to_reader.p50",
+        "a line, write to a plain reader, p50",
+        &format!("{bare:.3} ms"),
+    );
     figures.at_most(
+        "dropin.acp.line_overhead.p50",
+        "a line through `pollux acp`, more than that, p50",
+        acp - bare,
+        0.2,
+        " ms",
+    );
+    figures.at_most(
+        "dropin.claude.line_overhead.p50",
         "a line through `pollux claude`, more than that, p50",
         claude - bare,
         0.2,
@@ -221,10 +232,23 @@ fn starts(figures: &mut Figures, work: &Path) -> anyhow::Result<()> {
     let by = |ours: Vec<f64>| middle(ours.into_iter().zip(&bare).map(|(ours, bare)| ours / bare));
     let (acp, claude) = (by(acp), by(claude));
     figures.tell(
+        "dropin.first_words.bare",
         &format!("first words: bare `gemini --acp` {newest}, median of {ROUNDS}"),
         &format!("{:.0} ms", middle(bare) * 1e3),
     );
-    figures.at_most("first words: `pollux acp`, by the bare CLI", acp, 1.05, "x");
-    figures.at_most("first words: `pollux claude`, by the bare CLI", claude, 1.05, "x");
+    figures.at_most(
+        "dropin.acp.first_words",
+        "first words: `pollux acp`, by the bare CLI",
+        acp,
+        1.05,
+        "x",
+    );
+    figures.at_most(
+        "dropin.claude.first_words",
+        "first words: `pollux claude`, by the bare CLI",
+        claude,
+        1.05,
+        "x",
+    );
     Ok(())
 }

@@ -76,20 +76,28 @@ fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
             theirs.push(measure(&bare, bare_sign)?);
         }
     }
-    for (what, which) in [("first text", (|t| t.0) as fn(&Times) -> f64), ("total", |t| t.1)] {
+    let timed =
+        [("first_text", "first text", (|t| t.0) as fn(&Times) -> f64), ("total", "total", |t| t.1)];
+    for (id, what, which) in timed {
         let bare = middle(theirs.iter().map(which));
         let pairs = || theirs.iter().zip(&own).map(|(bare, ours)| which(ours) - which(bare));
         let more = middle(pairs());
         let away = middle(pairs().map(|difference| (difference - more).abs()));
         figures.tell(
+            &format!("headless.{id}.bare"),
             &format!("{what}: bare CLI {newest}, median of {ROUNDS}"),
             &format!("{bare:.0} ms"),
         );
-        figures
-            .tell(&format!("{what}: how far a pair is from the median"), &format!("{away:.1} ms"));
+        figures.tell(
+            &format!("headless.{id}.noise"),
+            &format!("{what}: how far a pair is from the median"),
+            &format!("{away:.1} ms"),
+        );
         let ratio = (bare + more) / bare;
-        figures.at_most(&format!("{what}: pollux run, by the bare CLI"), ratio, 1.02, "x");
-        figures.at_most(&format!("{what}: pollux run, more than the bare CLI"), more, 20.0, " ms");
+        let by = format!("{what}: pollux run, by the bare CLI");
+        figures.at_most(&format!("headless.{id}.ratio"), &by, ratio, 1.02, "x");
+        let over = format!("{what}: pollux run, more than the bare CLI");
+        figures.at_most(&format!("headless.{id}.overhead"), &over, more, 20.0, " ms");
     }
     Ok(())
 }
@@ -108,25 +116,34 @@ fn translation(figures: &mut Figures) -> anyhow::Result<()> {
     let number = |name: &str| told[name].as_f64().unwrap_or(f64::NAN);
     let size = number("bytes") / 1e6;
     let rate = |name: &str| format!("{:.0} MB/s", size / number(name));
-    figures.tell(&format!("{size:.0} MB stream: serde_json into values"), &rate("parsed"));
-    figures.tell(&format!("{size:.0} MB stream: serde_json into typed lines"), &rate("typed"));
-    figures.tell(&format!("{size:.0} MB stream: serde_json, nothing kept"), &rate("skipped"));
-    figures.tell(&format!("{size:.0} MB stream: translated"), &rate("translated"));
+    for (id, what, name) in [
+        ("headless.stream.values", "serde_json into values", "parsed"),
+        ("headless.stream.typed", "serde_json into typed lines", "typed"),
+        ("headless.stream.skipped", "serde_json, nothing kept", "skipped"),
+        ("headless.stream.translated", "translated", "translated"),
+    ] {
+        figures.tell(id, &format!("{size:.0} MB stream: {what}"), &rate(name));
+    }
     figures.at_least(
+        "headless.translate_by_values",
         "translating, by the speed of serde_json into values",
         number("parsed") / number("translated"),
         0.5,
         "x",
     );
     figures.at_least(
+        "headless.translate_by_typed",
         "translating, by the speed of serde_json into typed lines",
         number("typed") / number("translated"),
         0.5,
         "x",
     );
     let strict = number("skipped") / number("translated");
-    figures
-        .tell("translating, by the speed of serde_json keeping nothing", &format!("{strict:.2}x"));
+    figures.tell(
+        "headless.translate_by_skipped",
+        "translating, by the speed of serde_json keeping nothing",
+        &format!("{strict:.2}x"),
+    );
     Ok(())
 }
 

@@ -45,14 +45,24 @@ fn hook(figures: &mut Figures, work: &Path, pollux: &Path) -> anyhow::Result<()>
     fs::write(&bridge, BRIDGE)?;
     let nobody = Callers::new(work, pollux, &bridge, 1)?;
     let (ours, theirs, floor) = nobody.in_turns(None)?;
-    figures.at_most("hook without a listener, relative to bash + curl", ours / theirs, 0.25, "x");
-    figures.tell("  of which a process that does nothing", &format!("{:.2}x", floor / theirs));
+    figures.at_most(
+        "hook.without_listener",
+        "hook without a listener, relative to bash + curl",
+        ours / theirs,
+        0.25,
+        "x",
+    );
+    figures.tell(
+        "hook.floor",
+        "  of which a process that does nothing",
+        &format!("{:.2}x", floor / theirs),
+    );
     let (arrived, port) = listen(&nobody.socket)?;
     let somebody = Callers::new(work, pollux, &bridge, port)?;
     let (ours, theirs, _) = somebody.in_turns(Some(&arrived))?;
     let until = "hook with a listener, until the event arrives";
-    figures.at_most(until, ours / theirs, 0.25, "x");
-    figures.tell("  hook, in milliseconds", &format!("{ours:.2}"));
+    figures.at_most("hook.with_listener", until, ours / theirs, 0.25, "x");
+    figures.tell("hook.milliseconds", "  hook, in milliseconds", &format!("{ours:.2}"));
     // Nobody listens any more.
     fs::remove_file(&nobody.socket)?;
     Ok(())

@@ -54,14 +54,30 @@ async fn measure(address: &str, figures: &mut Figures) -> anyhow::Result<()> {
     let (p50, p99) = (percentile(&first, 50), percentile(&first, 99));
     let loopback = percentile(&bare, 50);
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-    figures.tell("a round trip over a bare socket, p50", &format!("{loopback:?}"));
-    figures.at_most("first byte, 46 KB asked, p50", milliseconds(p50), 1.0, " ms");
-    figures.tell("the same, p99", &format!("{p99:?}"));
+    figures.tell(
+        "rehearsal.loopback.p50",
+        "a round trip over a bare socket, p50",
+        &format!("{loopback:?}"),
+    );
+    figures.at_most(
+        "rehearsal.first_byte.p50",
+        "first byte, 46 KB asked, p50",
+        milliseconds(p50),
+        1.0,
+        " ms",
+    );
+    figures.tell("rehearsal.first_byte.p99", "the same, p99", &format!("{p99:?}"));
     let since = Instant::now();
     let chunks = stream(address, "long").await?;
     let rate = per_second(chunks, since.elapsed());
     ensure!(chunks == CHUNKS, "a stream had {chunks} chunks");
-    figures.at_least("chunks of one stream, a second", rate, 5000.0, "");
+    figures.at_least(
+        "rehearsal.chunks_per_second",
+        "chunks of one stream, a second",
+        rate,
+        5000.0,
+        "",
+    );
     let since = Instant::now();
     let mut streams = JoinSet::new();
     for _ in 0..STREAMS {
@@ -76,6 +92,7 @@ async fn measure(address: &str, figures: &mut Figures) -> anyhow::Result<()> {
     }
     let together = per_second(all, since.elapsed());
     figures.tell(
+        "rehearsal.chunks_per_second.many",
         &format!("chunks of {STREAMS} streams at once, all whole, a second"),
         &format!("{together:.0}"),
     );

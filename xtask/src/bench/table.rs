@@ -21,6 +21,9 @@ pub(crate) struct Figures {
 /// One figure.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figure {
+    /// Stays the same when the words change, so that commits can be compared. Absent in figures that older commits print.
+    #[serde(default)]
+    pub(crate) id: String,
     /// What was measured.
     pub(crate) what: String,
     /// What came out, for people.
@@ -33,27 +36,32 @@ pub(crate) struct Figure {
 
 impl Figures {
     /// A figure that must be at most so much.
-    pub(crate) fn at_most(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
+    #[expect(clippy::too_many_arguments, reason = "id, words, value, limit and unit are five")]
+    pub(crate) fn at_most(&mut self, id: &str, what: &str, value: f64, limit: f64, unit: &str) {
         // Nothing may be lost: one that is, is all of it.
         let used = if limit == 0.0 { value * 2.0 } else { value / limit };
-        self.add(what, format!("{value:.2}{unit}"), Some(format!("≤ {limit}{unit}")), Some(used));
+        let limit = Some(format!("≤ {limit}{unit}"));
+        self.add([id, what], format!("{value:.2}{unit}"), limit, Some(used));
     }
 
     /// A figure that must be at least so much.
-    pub(crate) fn at_least(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
+    #[expect(clippy::too_many_arguments, reason = "id, words, value, limit and unit are five")]
+    pub(crate) fn at_least(&mut self, id: &str, what: &str, value: f64, limit: f64, unit: &str) {
         let used = limit / value;
-        self.add(what, format!("{value:.2}{unit}"), Some(format!("≥ {limit}{unit}")), Some(used));
+        let limit = Some(format!("≥ {limit}{unit}"));
+        self.add([id, what], format!("{value:.2}{unit}"), limit, Some(used));
     }
 
     /// A figure that is only told.
-    pub(crate) fn tell(&mut self, what: &str, value: &str) {
-        self.add(what, value.to_owned(), None, None);
+    pub(crate) fn tell(&mut self, id: &str, what: &str, value: &str) {
+        self.add([id, what], value.to_owned(), None, None);
     }
 
-    fn add(&mut self, what: &str, shown: String, limit: Option<String>, used: Option<f64>) {
+    fn add(&mut self, name: [&str; 2], shown: String, limit: Option<String>, used: Option<f64>) {
         // What is no number is no promise kept, and would be lost on its way through a file.
         let used = used.map(|used| if used.is_finite() { used } else { f64::MAX });
-        self.lines.push(Figure { what: what.to_owned(), shown, limit, used });
+        let [id, what] = name.map(str::to_owned);
+        self.lines.push(Figure { id, what, shown, limit, used });
     }
 
     /// Prints all of them; an error where a promise was not kept.
@@ -97,10 +105,10 @@ mod tests {
     #[test]
     fn what_is_no_number_is_not_kept_also_where_it_went_through_a_file() {
         let mut figures = Figures::default();
-        figures.at_most("nan", f64::NAN, 1.0, "");
-        figures.at_most("endless", f64::INFINITY, 1.0, "");
-        figures.at_least("nothing", 0.0, 1.0, "");
-        figures.at_least("nan", f64::NAN, 1.0, "");
+        figures.at_most("a", "nan", f64::NAN, 1.0, "");
+        figures.at_most("b", "endless", f64::INFINITY, 1.0, "");
+        figures.at_least("c", "nothing", 0.0, 1.0, "");
+        figures.at_least("d", "nan", f64::NAN, 1.0, "");
         for figure in &figures.lines {
             let text = serde_json::to_string(figure).unwrap();
             let read: Figure = serde_json::from_str(&text).unwrap();

@@ -19,17 +19,35 @@ pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
     let figure = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);
     let peer = cao::helper()?;
     let mut table = Figures::default();
-    table.at_most("handoff of 50 ms of work, without these", figure("handoff_ms"), 300.0, " ms");
-    table.tell("  the same in CAO", "6600 ms");
-    table.at_most("a letter to an agent that does nothing", figure("letter_ms"), 100.0, " ms");
-    table.tell("  the same in CAO, its server blocked", "970 ms");
-    table.at_most("`pollux mcp`, start to first answer", figure("mcp_ms"), 30.0, " ms");
+    table.at_most(
+        "teams.handoff",
+        "handoff of 50 ms of work, without these",
+        figure("handoff_ms"),
+        300.0,
+        " ms",
+    );
+    table.tell("teams.handoff.peer", "  the same in CAO", "6600 ms");
+    table.at_most(
+        "teams.message",
+        "a letter to an agent that does nothing",
+        figure("letter_ms"),
+        100.0,
+        " ms",
+    );
+    table.tell("teams.message.peer", "  the same in CAO, its server blocked", "970 ms");
+    table.at_most(
+        "teams.mcp.start",
+        "`pollux mcp`, start to first answer",
+        figure("mcp_ms"),
+        30.0,
+        " ms",
+    );
     beside(&mut table, peer.map(|peer| (peer.start, figure("mcp_ms"))), "ms");
-    table.at_most("`pollux mcp`, memory", figure("mcp_mb"), 10.0, " MB");
+    table.at_most("teams.mcp.memory", "`pollux mcp`, memory", figure("mcp_mb"), 10.0, " MB");
     beside(&mut table, peer.map(|peer| (peer.memory, figure("mcp_mb"))), "MB");
     let what = format!("{workers} workers at once, real CLI: answers lost or doubled");
-    table.at_most(&what, figure("wrong"), 0.0, "");
-    table.tell("  all of them took", &format!("{:.0} s", figure("seconds")));
+    table.at_most("teams.workers.wrong", &what, figure("wrong"), 0.0, "");
+    table.tell("teams.workers.time", "  all of them took", &format!("{:.0} s", figure("seconds")));
     table.finish()
 }
 
@@ -37,5 +55,5 @@ pub(crate) fn run(workers: usize) -> anyhow::Result<()> {
 fn beside(table: &mut Figures, both: Option<(f64, f64)>, unit: &str) {
     let Some((theirs, ours)) = both else { return };
     let what = format!("  `cao-mcp-server` {}, run beside; ours by it", CAO.version);
-    table.tell(&what, &format!("{theirs:.0} {unit}; {:.4}x", ours / theirs));
+    table.tell("teams.mcp.peer", &what, &format!("{theirs:.0} {unit}; {:.4}x", ours / theirs));
 }

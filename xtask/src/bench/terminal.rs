@@ -129,8 +129,18 @@ async fn changes(host: &Host, figures: &mut Figures) -> anyhow::Result<()> {
         times.push(since.elapsed());
     }
     live.pane().kill().await?;
-    figures.tell("status change seen, p50", &format!("{:.1} ms", ms(percentile(&times, 50))));
-    figures.at_most("status change seen, p99", ms(percentile(&times, 99)), 50.0, " ms");
+    figures.tell(
+        "terminal.status.p50",
+        "status change seen, p50",
+        &format!("{:.1} ms", ms(percentile(&times, 50))),
+    );
+    figures.at_most(
+        "terminal.status.p99",
+        "status change seen, p99",
+        ms(percentile(&times, 99)),
+        50.0,
+        " ms",
+    );
     Ok(())
 }
 
@@ -152,10 +162,26 @@ async fn idle(host: &Host, figures: &mut Figures) -> anyhow::Result<()> {
     let after = processes(host)?;
     ensure!(after == tmux, "the processes of tmux were {tmux:?} and are {after:?}");
     ensure!(self::ended(&tmux)? == ended, "processes were started for terminals that idle");
-    figures.tell("tmux processes started a minute for an idle terminal", "0");
+    figures.tell(
+        "terminal.tmux_starts",
+        "tmux processes started a minute for an idle terminal",
+        "0",
+    );
     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-    figures.at_most("processes of tmux beside 100 terminals", tmux.len() as f64, 2.0, "");
-    figures.at_most("100 idle terminals, of a core, Pollux and tmux", share, 1.0, " %");
+    figures.at_most(
+        "terminal.tmux_processes",
+        "processes of tmux beside 100 terminals",
+        tmux.len() as f64,
+        2.0,
+        "",
+    );
+    figures.at_most(
+        "terminal.idle_cpu",
+        "100 idle terminals, of a core, Pollux and tmux",
+        share,
+        1.0,
+        " %",
+    );
     for actor in actors {
         actor.pane().kill().await?;
     }
@@ -238,8 +264,18 @@ async fn prompts(host: &Host, stage: &Stage, figures: &mut Figures) -> anyhow::R
     // The first one waits for the CLI to listen.
     times.remove(0);
     let p50 = ms(percentile(&times, 50));
-    figures.at_most("a prompt, until the CLI has taken it, p50 (peer: 900 ms)", p50, 100.0, " ms");
-    figures.tell("the same, p90", &format!("{:.0} ms", ms(percentile(&times, 90))));
+    figures.at_most(
+        "terminal.prompt.p50",
+        "a prompt, until the CLI has taken it, p50 (peer: 900 ms)",
+        p50,
+        100.0,
+        " ms",
+    );
+    figures.tell(
+        "terminal.prompt.p90",
+        "the same, p90",
+        &format!("{:.0} ms", ms(percentile(&times, 90))),
+    );
     live.while_hearing(orders.stop(), drop).await?;
     Ok(())
 }
@@ -257,9 +293,19 @@ async fn starts(host: &Host, stage: &Stage, figures: &mut Figures) -> anyhow::Re
     }
     let least = |times: &[Duration]| times.iter().min().copied().unwrap_or_default();
     let (ours, bare) = (least(&ours), least(&bare));
-    figures.tell("start of the bare CLI in tmux", &format!("{:.2} s", bare.as_secs_f64()));
+    figures.tell(
+        "terminal.start.bare",
+        "start of the bare CLI in tmux",
+        &format!("{:.2} s", bare.as_secs_f64()),
+    );
     let over = ours.as_secs_f64() - bare.as_secs_f64();
-    figures.at_most("start through Pollux, over the CLI's own (peer: 4 s)", over, 0.3, " s");
+    figures.at_most(
+        "terminal.start_overhead",
+        "start through Pollux, over the CLI's own (peer: 4 s)",
+        over,
+        0.3,
+        " s",
+    );
     Ok(())
 }
 
@@ -297,8 +343,15 @@ fn emulator(figures: &mut Figures) -> anyhow::Result<()> {
     let printed = shell::capture_words(&line, &[])?;
     let told: Value = serde_json::from_str(&printed)?;
     let speed = told["megabytes_per_second"].as_f64().context("it tells a speed")?;
-    figures.at_least("bytes of a real session, drawn", speed, 50.0, " MB/s");
+    figures.at_least(
+        "terminal.emulator_speed",
+        "bytes of a real session, drawn",
+        speed,
+        50.0,
+        " MB/s",
+    );
     figures.tell(
+        "terminal.screen_reading",
         "one screen, read",
         &format!("{:.0} µs", told["reading_us"].as_f64().unwrap_or_default()),
     );

@@ -122,14 +122,22 @@ fn large(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
     let show = pollux(&format!("sessions show {} --format json", file.display()), &home, &cold);
     let [node, show] = best(RUNS, [&node(&chats), &show])?;
     let what = |what: &str| format!("{size:.0} MB .{} of {}: {what}", set.format, set.text.name());
-    figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
-    figures.at_most(&what("load, normalise, print as JSON"), show.cpu / node.cpu, 0.6, "x");
-    figures.at_most(&what("peak memory of show, by the file's size"), show.memory / size, 1.6, "x");
+    let id = |name: &str| format!("transcripts.large.{}.{}.{name}", set.format, set.text.name());
+    figures.tell(&id("node"), &what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
+    figures.at_most(
+        &id("show"),
+        &what("load, normalise, print as JSON"),
+        show.cpu / node.cpu,
+        0.6,
+        "x",
+    );
+    let by_size = what("peak memory of show, by the file's size");
+    figures.at_most(&id("show.memory"), &by_size, show.memory / size, 1.6, "x");
     let never = Path::new("/dev/null");
     let list = pollux("sessions list --json", &home, never);
     let [list, stats] = best(RUNS, [&list, &pollux("sessions stats --json", &home, never)])?;
-    figures.at_most(&what("peak memory of list"), list.memory, 24.0, " MB");
-    figures.at_most(&what("peak memory of stats"), stats.memory, 24.0, " MB");
+    figures.at_most(&id("list.memory"), &what("peak memory of list"), list.memory, 24.0, " MB");
+    figures.at_most(&id("stats.memory"), &what("peak memory of stats"), stats.memory, 24.0, " MB");
     Ok(())
 }
 
@@ -143,13 +151,22 @@ fn many(data: &Path, set: Set, figures: &mut Figures) -> anyhow::Result<()> {
     let cache = fresh(data)?;
     let [warm] = best(AGAIN, [&list(&cache)])?;
     let what = |what: &str| format!("2,000 .{} of {}: {what}", set.format, set.text.name());
-    figures.tell(&what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
-    figures.at_most(&what("list, cold"), cold.cpu / node.cpu, 0.4, "x");
-    figures.at_most(&what("list again, with the index"), warm.wall, 20.0, " ms");
+    let id = |name: &str| format!("transcripts.many.{}.{}.{name}", set.format, set.text.name());
+    figures.tell(&id("node"), &what("Node, JSON.parse"), &format!("{:.0} ms CPU", node.cpu));
+    figures.at_most(&id("list.cold"), &what("list, cold"), cold.cpu / node.cpu, 0.4, "x");
+    figures.at_most(&id("list.warm"), &what("list again, with the index"), warm.wall, 20.0, " ms");
     let stats = pollux("sessions stats --json", &home, never);
     let [stats, counted] = best(RUNS, [&stats, &ccusage(&home)?])?;
-    figures.tell(&what("ccusage, tokens by day"), &format!("{:.0} ms CPU", counted.cpu));
-    figures.tell(&what("stats, cold, by ccusage"), &format!("{:.2}x", stats.cpu / counted.cpu));
+    figures.tell(
+        &id("ccusage"),
+        &what("ccusage, tokens by day"),
+        &format!("{:.0} ms CPU", counted.cpu),
+    );
+    figures.tell(
+        &id("stats.cold"),
+        &what("stats, cold, by ccusage"),
+        &format!("{:.2}x", stats.cpu / counted.cpu),
+    );
     Ok(())
 }
 
@@ -169,15 +186,31 @@ fn following(data: &Path, figures: &mut Figures) -> anyhow::Result<()> {
     let words =
         format!("sessions follow {} --skip-existing --for 1", large.follow.path().display());
     let [followed] = best(RUNS, [&pollux(&words, data, &fresh(data)?)])?;
-    figures.at_most("50 MB .jsonl: peak memory of follow", followed.memory, 24.0, " MB");
+    figures.at_most(
+        "transcripts.follow.memory",
+        "50 MB .jsonl: peak memory of follow",
+        followed.memory,
+        24.0,
+        " MB",
+    );
     // In turns, so that both meet the same machine.
     for at in 0..MORE {
         large.more(at)?;
         small.more(at)?;
     }
     let (large, small) = (large.end()?, small.end()?);
-    figures.tell("50 KB .jsonl: one more message, followed", &format!("{:.0} µs", small * 1e6));
-    figures.at_most("50 MB .jsonl: one more message, by that of 50 KB", large / small, 1.25, "x");
+    figures.tell(
+        "transcripts.follow.small",
+        "50 KB .jsonl: one more message, followed",
+        &format!("{:.0} µs", small * 1e6),
+    );
+    figures.at_most(
+        "transcripts.follow.large_by_small",
+        "50 MB .jsonl: one more message, by that of 50 KB",
+        large / small,
+        1.25,
+        "x",
+    );
     Ok(())
 }
 
