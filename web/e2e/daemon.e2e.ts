@@ -333,6 +333,8 @@ describe("a phone, the daemon, the real CLI", { timeout: 180_000 }, () => {
     // Each key when the one before has done what it does: two that come at once may mean something else to the CLI.
     const press = (key: string) => page.getByRole("button", { name: key, exact: true }).click();
     const typed = async () => (await rows.innerText()).match(/[>*]\s+\/stats/g)?.length ?? 0;
+    // The panel may be drawn a moment before the command above it.
+    await until("the command stands above its answer", async () => (await typed()) > 0);
     const before = await typed();
     await press("Up");
     await until("what was typed last stands there again", async () => (await typed()) > before, 20_000);
