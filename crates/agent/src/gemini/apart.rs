@@ -4,8 +4,7 @@
 //! in a terminal, and leave the user's file alone, gives it another home. All that the CLI keeps there is the user's all
 //! the same: what it reads and writes (sign-in, sessions, extensions, memory) goes through links.
 
-pub(super) use super::cli::HOME;
-use super::cli::{Cli, Version};
+use super::cli::HOME;
 use super::servers::{entry, with};
 use crate::acp::McpServer;
 use std::ffi::OsString;
@@ -14,8 +13,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::Path;
 
-/// It came with this version.
-const SINCE: Version = Version::new(0, 25, 0);
 /// The variable that names the file of trusted folders. The CLI writes it anew, which would replace a link.
 const TRUSTED: &str = "GEMINI_CLI_TRUSTED_FOLDERS_PATH";
 /// The only file that is not the user's.
@@ -40,20 +37,10 @@ const FILES: [&str; 9] = [
 /// What it looks for beside its own directory.
 const BESIDE: [&str; 2] = [".agents", ".env"];
 
-/// True where the CLI can be given a home of its own. One that cannot has its servers from the user's settings only.
-pub fn is_possible(cli: &Cli) -> bool {
-    cli.at_least(SINCE)
-}
-
-/// Makes a home at `at`, which must not be there yet, for a process that shall have these servers beside the user's, those
-/// that are `trusted` without being asked about. Gives the variables that lead the CLI there. Nothing of the user's is
-/// changed, but for directories that the CLI itself would make.
-pub fn home(
-    users: &Path,
-    at: &Path,
-    servers: &[McpServer],
-    trusted: &[&str],
-) -> io::Result<Vec<(String, OsString)>> {
+/// Makes a home at `at`, which must not exist yet, for a process that has these servers beside the
+/// user's. Returns the variables that lead the CLI there. Nothing of the user's is changed, except
+/// for directories that the CLI itself would make.
+pub fn home(users: &Path, at: &Path, servers: &[McpServer]) -> io::Result<Vec<(String, OsString)>> {
     let (theirs, own) = (users.join(".gemini"), at.join(".gemini"));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&own)?;
     for name in DIRECTORIES {
@@ -77,8 +64,7 @@ pub fn home(
         Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
         Err(error) => return Err(error),
     };
-    let is_trusted = |server: &McpServer| trusted.contains(&server.name());
-    let entries: Vec<_> = servers.iter().map(|it| entry(it, is_trusted(it))).collect();
+    let entries: Vec<_> = servers.iter().map(entry).collect();
     // Only for the CLI: no editor will miss the mark.
     let text = with(text.trim_start_matches('\u{feff}'), &entries).map_err(io::Error::other)?;
     let mut file = fs::OpenOptions::new();
@@ -154,7 +140,7 @@ mod tests {
         fs::create_dir_all(users.join(".gemini/extensions")).unwrap();
         let settings = "{ // mine\n  \"ui\": {} }";
         fs::write(users.join(".gemini/settings.json"), settings).unwrap();
-        let env = home(&users, &at, &[server("pollux"), server("other")], &["pollux"]).unwrap();
+        let env = home(&users, &at, &[server("pollux"), server("other")]).unwrap();
         assert_eq!(env[0].1, at.as_os_str());
         fs::write(at.join(".gemini/oauth_creds.json"), "new").unwrap();
         fs::write(at.join(".gemini/tmp/session"), "said").unwrap();
@@ -166,7 +152,7 @@ mod tests {
         assert_eq!(read("settings.json"), settings, "the user's own are as they were");
         let own = fs::read_to_string(at.join(".gemini/settings.json")).unwrap();
         assert!(own.contains("// mine") && own.contains("httpUrl"), "{own}");
-        assert_eq!(own.matches("trust").count(), 1, "{own}");
+        assert!(!own.contains("trust"), "policies decide what needs approval: {own}");
         assert!(at.join(".gemini/extensions").is_dir());
     }
 
@@ -174,7 +160,7 @@ mod tests {
     fn what_the_cli_makes_in_such_a_home_is_the_users() {
         let directory = tempfile::tempdir().unwrap();
         let (users, at) = (directory.path().join("me"), directory.path().join("own"));
-        home(&users, &at, &[server("pollux")], &[]).unwrap();
+        home(&users, &at, &[server("pollux")]).unwrap();
         assert!(!users.join(".gemini/policies").exists(), "it may be that nothing is made");
         let made = ["policies/auto-saved.toml", "gemini-credentials.json", "mcp-oauth-tokens.json"];
         // As the CLI makes it.
@@ -189,7 +175,7 @@ mod tests {
         for name in made {
             assert_eq!(fs::read_to_string(users.join(".gemini").join(name)).unwrap(), name);
         }
-        home(&users, &at, &[server("pollux")], &[]).unwrap();
+        home(&users, &at, &[server("pollux")]).unwrap();
         fs::write(at.join(".gemini/policies/auto-saved.toml"), "more").unwrap();
         bring_back(&at).unwrap();
         let kept = users.join(".gemini/policies/auto-saved.toml");

@@ -1,4 +1,5 @@
-//! MCP servers in the text of settings: put in, and taken out again; and what else is read there. Comments, order and everybody else's stay. Pure.
+//! Adds MCP servers to the text of settings, and reads what settings say of servers and policies.
+//! Comments, order and everything else stay. Pure.
 
 use super::settings::written;
 use crate::acp::{McpServer, Transport, Variable};
@@ -33,35 +34,6 @@ pub(super) fn with(text: &str, entries: &[Entry]) -> Result<String, String> {
     })
 }
 
-/// Settings without these servers, as far as nobody has changed them since they were put in. A list that is empty then
-/// goes too, where `before` had none.
-pub(super) fn without(text: &str, entries: &[Entry], before: &str) -> Result<String, String> {
-    let had = CstRootNode::parse(plain(before), &ParseOptions::default()).ok();
-    let had = had.and_then(|root| root.object_value()).and_then(|root| root.get("mcpServers"));
-    let was_allowed = allowed(before).unwrap_or_default();
-    edited(text, |settings| {
-        let Some(property) = settings.get("mcpServers") else { return Ok(()) };
-        let list = property.object_value().ok_or_else(|| wrong("`mcpServers` is not an object"))?;
-        let allowed = settings.object_value("mcp").and_then(|mcp| mcp.array_value("allowed"));
-        for (name, value) in entries {
-            let same = |entry: &CstObjectProp| read(entry).as_ref() == Some(value);
-            for entry in named(&list, name).into_iter().filter(same) {
-                entry.remove();
-                if was_allowed.contains(name) {
-                    continue;
-                }
-                let all = allowed.iter().flat_map(CstArray::elements);
-                let ours = all.filter(|word| string(word).as_ref() == Some(name));
-                ours.for_each(CstNode::remove);
-            }
-        }
-        if had.is_none() && list.properties().is_empty() {
-            property.remove();
-        }
-        Ok(())
-    })
-}
-
 /// The names of the servers that settings have.
 pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
     let root = CstRootNode::parse(plain(text), &ParseOptions::default())
@@ -87,18 +59,6 @@ fn listed(text: &str, list: &str) -> Option<Vec<String>> {
     Some(list.elements().iter().filter_map(string).collect())
 }
 
-/// What settings call the files of context: the first name where there are several.
-pub(super) fn context_name(text: &str) -> Option<String> {
-    let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok()?;
-    let settings = root.object_value()?;
-    let now = settings.object_value("context").and_then(|context| context.get("fileName"));
-    let value = now.or_else(|| settings.get("contextFileName"))?.value()?;
-    match value.as_array() {
-        Some(all) => all.elements().iter().find_map(string),
-        None => string(&value),
-    }
-}
-
 /// The policies that settings name.
 pub(super) fn policy_paths(text: &str) -> Vec<String> {
     let root = CstRootNode::parse(plain(text), &ParseOptions::default()).ok();
@@ -106,13 +66,9 @@ pub(super) fn policy_paths(text: &str) -> Vec<String> {
     list.iter().flat_map(CstArray::elements).filter_map(|path| string(&path)).collect()
 }
 
-/// A server by its name, as settings have it. One that is trusted is never asked about.
-pub(super) fn entry(server: &McpServer, trusted: bool) -> Entry {
-    let mut value = as_setting(server);
-    if trusted {
-        value["trust"] = true.into();
-    }
-    (server.name().to_owned(), value)
+/// A server by its name, as settings have it.
+pub(super) fn entry(server: &McpServer) -> Entry {
+    (server.name().to_owned(), as_setting(server))
 }
 
 fn as_setting(server: &McpServer) -> Value {
@@ -131,7 +87,7 @@ fn as_setting(server: &McpServer) -> Value {
 }
 
 /// Variables or headers by their names.
-pub(super) fn map(all: &[Variable]) -> Map<String, Value> {
+fn map(all: &[Variable]) -> Map<String, Value> {
     all.iter().map(|one| (one.name.clone(), Value::from(one.value.clone()))).collect()
 }
 
@@ -161,17 +117,13 @@ fn named(list: &CstObject, name: &str) -> Vec<CstObjectProp> {
     all.filter(|entry| entry.decoded_name().as_deref() == Some(name)).collect()
 }
 
-fn read(entry: &CstObjectProp) -> Option<Value> {
-    serde_json::from_str(&entry.value()?.to_string()).ok()
-}
-
 fn string(node: &CstNode) -> Option<String> {
     node.as_string_lit()?.decoded_value().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, allowed, context_name, names, with, without};
+    use super::{Entry, allowed, names, with};
     use serde_json::json;
 
     fn entry(name: &str) -> Entry {
@@ -191,43 +143,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_can_be_taken_out_of_a_text_that_others_have_changed() {
-        for before in [
-            "{ // mine\n  \"ui\": {}\n}\n",
-            "\u{feff}{\n  \"mcpServers\": {}\n}",
-            r#"{"mcpServers":{"other":{"env":{"A":"$B"}}},"mcp":{"allowed":["other"]}}"#,
-        ] {
-            let made = with(before, &[entry("ours")]).unwrap();
-            assert!(names(&made).unwrap().contains(&"ours".to_owned()), "{made}");
-            let changed = made.replacen('{', "{\n  \"new\": 1,", 1);
-            let out = without(&changed, &[entry("ours")], before).unwrap();
-            assert_eq!(names(&out), names(before), "{out}");
-            assert!(out.contains("\"new\": 1") && !out.contains("127.0.0.1"), "{out}");
-            assert_eq!(out.contains("mcpServers"), before.contains("mcpServers"), "{out}");
-            assert!(!out.contains("\"ours\""), "{out}");
-        }
-    }
-
-    #[test]
-    fn a_name_that_was_allowed_before_stays_allowed() {
+    fn an_allowed_name_is_not_listed_twice() {
         let before = r#"{"mcp":{"allowed":["ours","other"]}}"#;
         let made = with(before, &[entry("ours")]).unwrap();
         assert_eq!(allowed(&made).unwrap(), ["ours", "other"]);
-        let out = without(&made, &[entry("ours")], before).unwrap();
-        assert_eq!(allowed(&out).unwrap(), ["ours", "other"]);
     }
 
     #[test]
-    fn an_entry_that_somebody_has_changed_is_theirs() {
-        let made = with("{}", &[entry("ours")]).unwrap().replace(":1/", ":2/");
-        assert_eq!(without(&made, &[entry("ours")], "{}").unwrap(), made);
-    }
-
-    #[test]
-    fn the_name_of_context_files_is_read_old_and_new() {
-        let name = |text: &str| context_name(text);
-        assert_eq!(name(r#"{"context":{"fileName":["A.md","B.md"]}}"#).as_deref(), Some("A.md"));
-        assert_eq!(name(r#"{"contextFileName":"AGENTS.md"}"#).as_deref(), Some("AGENTS.md"));
-        assert_eq!((name("{}"), name("no"), name("")), (None, None, None));
+    fn comments_and_a_byte_order_mark_stay() {
+        for before in ["{ // mine\n  \"ui\": {}\n}\n", "\u{feff}{\n  \"mcpServers\": {}\n}"] {
+            let made = with(before, &[entry("ours")]).unwrap();
+            assert_eq!(names(&made).unwrap(), ["ours"]);
+            assert_eq!(made.contains("// mine"), before.contains("// mine"));
+            assert_eq!(made.starts_with('\u{feff}'), before.starts_with('\u{feff}'));
+        }
     }
 }

@@ -8,7 +8,6 @@
 //! in the session file, the safety of a resume does not hang on it, and turns are counted by us as well.
 
 use super::cli::{Cli, Search, Version};
-use super::servers::{self, Entry};
 use crate::regular;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
@@ -81,9 +80,9 @@ impl Machine {
         [&self.settings, &self.defaults]
     }
 
-    /// The settings of our process, with servers of its own. None where those of the machine cannot be read, and so must
-    /// not be replaced.
-    pub(super) fn with(self, ours: &[Setting], servers: &[Entry]) -> io::Result<Option<Own>> {
+    /// The settings of our process. `None` if those of the machine cannot be read, and so must not
+    /// be replaced.
+    pub(super) fn with(self, ours: &[Setting]) -> io::Result<Option<Own>> {
         let text = match regular::text(&self.settings) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
@@ -94,11 +93,7 @@ impl Machine {
         for (path, value) in ours {
             set(&settings, path, value);
         }
-        let mut text = root.to_string();
-        if !servers.is_empty() {
-            let Ok(with) = servers::with(&text, servers) else { return Ok(None) };
-            text = with;
-        }
+        let text = root.to_string();
         let mut file =
             tempfile::Builder::new().prefix("pollux-settings-").suffix(".json").tempfile()?;
         file.write_all(text.as_bytes())?;
@@ -179,7 +174,7 @@ mod tests {
     fn given(machine: &Path, ours: &[Setting]) -> Option<String> {
         let search = Search { settings: Some(machine.into()), ..Search::default() };
         let none: [(&str, &str); 0] = [];
-        let own = Machine::of(&none, &search).with(ours, &[]).unwrap()?;
+        let own = Machine::of(&none, &search).with(ours).unwrap()?;
         let [(_, file), (_, defaults)] = own.variables();
         assert_eq!(defaults, machine.with_file_name("system-defaults.json"));
         Some(fs::read_to_string(file).unwrap())

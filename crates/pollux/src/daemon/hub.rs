@@ -2,6 +2,7 @@
 
 mod acp;
 pub mod agent;
+mod agent_environment;
 mod begin;
 mod brought;
 mod files;
@@ -11,7 +12,6 @@ mod repair;
 mod restore;
 mod resumed;
 pub mod servers;
-mod shared;
 mod task;
 pub mod terminal;
 mod terminals;

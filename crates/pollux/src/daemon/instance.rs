@@ -2,10 +2,12 @@
 
 mod place;
 mod settings;
+mod unrestored;
 
 pub use place::{Address, Place, RUNS_ALREADY};
 use settings::Others;
 pub use settings::{Serve, Told};
+pub use unrestored::Unrestored;
 
 use super::clock::Wall;
 use super::door::tls::{self, Tls};
@@ -26,7 +28,6 @@ use crate::trouble::Trouble;
 use anyhow::Context;
 use jiff::SignedDuration;
 use pollux_agent::gemini::hooks::deliver::Place as HookPlace;
-use pollux_agent::gemini::shared::Shared;
 use pollux_agent::session::Limits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -85,7 +86,9 @@ impl Daemon {
             // would undo each other's work.
             pollux_agent::process::end_strays_of(before.pid);
         }
-        give_back(&place);
+        if let Some(Unrestored { found, hint }) = Unrestored::read(&place.shared()) {
+            tracing::warn!("{found}; {hint}");
+        }
         let log = Log::open(&place.log())?;
         let keep = Keep {
             age: SignedDuration::from_hours(24 * i64::from(serve.keep_days)),
@@ -118,7 +121,6 @@ impl Daemon {
         let reached = tls.is_none() && (loopback || any);
         hub.badges().open(Lending {
             directory: place.lent(),
-            shared: Shared::new(place.shared()),
             url: reached.then_some(url),
             program: std::env::current_exe()
                 .context("cannot determine the path of this program")?,
@@ -239,14 +241,6 @@ async fn keep(teams: Teams, keep: Keep, stop: CancellationToken) {
             () = tokio::time::sleep(RETAIN) => {}
             () = stop.cancelled() => return,
         }
-    }
-}
-
-/// Files of the user's that were lent when a daemon before this one was killed.
-fn give_back(place: &Place) {
-    match Shared::new(place.shared()).recover() {
-        Ok(returned) => returned.iter().for_each(team::badge::tell),
-        Err(error) => tracing::error!("could not restore the user's configuration files: {error}"),
     }
 }
 

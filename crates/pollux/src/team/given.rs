@@ -1,6 +1,6 @@
 //! What one process is given, and no other: what it is told, what it may use, which servers it has.
 
-use super::profile::{Files, Profile, Server};
+use super::profile::{Profile, Server};
 use super::tools::{Tools, lesser};
 use pollux_agent::model::{Effect, Mode, QuestionKind};
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,6 @@ pub struct Given {
     /// What it can pass on; none in what was written before there was a difference.
     #[serde(default)]
     pub lends: Option<Tools>,
-    /// By which files it is told.
-    #[serde(default)]
-    pub files: Option<Files>,
     /// The servers of its profile.
     #[serde(default)]
     pub servers: BTreeMap<String, Server>,
@@ -67,7 +64,6 @@ pub fn given(profile: &Profile, name: &str, caller: Option<&Rights>) -> (Given, 
         system: system(profile, name, teams),
         tools,
         lends: Some(lends),
-        files: profile.files,
         servers: profile.servers.clone(),
         skills: profile.skills.clone(),
         answers,

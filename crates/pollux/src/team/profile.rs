@@ -22,9 +22,6 @@ pub struct Profile {
     /// How it is driven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// By which files it is told what it is; none where its own are taken if the CLI can have any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<Files>,
     /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -51,16 +48,6 @@ pub struct Profile {
     /// What was in front and is not used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-/// The files by which an agent is told what it is and which servers it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Files {
-    /// Its own, which no other process reads.
-    Own,
-    /// The project's context file and the user's settings, which are lent for the time of its start.
-    Shared,
 }
 
 /// An MCP server of a profile.
@@ -266,7 +253,6 @@ impl Fields {
             name,
             description,
             driver: self.driver()?,
-            files: self.files()?,
             model: self.text("model")?,
             mode,
             role,
@@ -308,15 +294,6 @@ impl Fields {
         let Some(word) = self.text("driver")? else { return Ok(None) };
         let read = serde_json::from_value(Value::from(word.clone()));
         read.map(Some).map_err(|_error| Wrong(format!("unknown driver `{word}`")))
-    }
-
-    fn files(&mut self) -> Result<Option<Files>, Wrong> {
-        match self.text("files")?.as_deref() {
-            None => Ok(None),
-            Some("own") => Ok(Some(Files::Own)),
-            Some("shared") => Ok(Some(Files::Shared)),
-            Some(word) => Err(Wrong(format!("`files` must be `own` or `shared`, not `{word}`"))),
-        }
     }
 
     fn servers(&mut self) -> Result<BTreeMap<String, Server>, Wrong> {
@@ -442,7 +419,7 @@ fn is_tool(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, Profile, Server, is_name};
+    use super::{Profile, Server, is_name};
     use crate::team::tools::Tools;
     use pollux_agent::model::Mode;
     use proptest::prelude::*;
@@ -481,7 +458,7 @@ mod tests {
              two: {url: 'http://x', type: http}\nresources: []\nwhat: 1\n---\nDo ${THIS} ${WHERE}.\n",
         )
         .unwrap();
-        assert_eq!((profile.mode, profile.files), (Some(Mode::AutoEdit), Some(Files::Shared)));
+        assert_eq!(profile.mode, Some(Mode::AutoEdit));
         assert!(profile.answers && profile.tools != Tools::All);
         let Some(Server::Program { args, .. }) = profile.servers.get("one") else {
             panic!("{:?}", profile.servers)
@@ -489,7 +466,8 @@ mod tests {
         assert_eq!(args[1], "here");
         assert!(matches!(profile.servers.get("two"), Some(Server::Remote { .. })));
         assert_eq!(profile.prompt, "Do ${THIS} here.");
-        assert_eq!(profile.notes.len(), 3, "{:?}", profile.notes);
+        assert_eq!(profile.notes.len(), 4, "{:?}", profile.notes);
+        assert!(profile.notes.iter().any(|note| note.contains("`files`")), "{:?}", profile.notes);
     }
 
     #[test]
@@ -526,7 +504,6 @@ mod tests {
             ("---\nmode: wild\n---\n", "unknown mode"),
             ("---\ntools: 5\n---\n", "must be a list"),
             ("---\nrole: king\n---\n", "unknown role `king`"),
-            ("---\nfiles: mine\n---\n", "`own` or `shared`"),
             ("---\nmcpServers: {a: {}}\n---\n", "`command` or a `url`"),
             ("---\nmcpServers: {a: {command: c, args: [[1]]}}\n---\n", "`args` must be a list"),
             ("---\nmcpServers: {a: {command: c, env: [1]}}\n---\n", "`env`"),

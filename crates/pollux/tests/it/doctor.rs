@@ -1,9 +1,8 @@
 //! `pollux doctor` as a user calls it.
 
 use assert_cmd::Command;
-use pollux_agent::gemini::shared::{Shared, Wants};
 use pollux_e2e::{Cli, requires};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,6 +20,11 @@ fn pollux(place: &Path) -> Command {
 
 fn findings(command: &mut Command) -> Vec<Value> {
     let ran = command.args(["doctor", "--json"]).output().unwrap();
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+fn clean_findings(place: &Path) -> Vec<Value> {
+    let ran = pollux(place).args(["doctor", "--clean", "--json"]).output().unwrap();
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
@@ -104,37 +108,54 @@ fn each_thing_that_is_wrong_is_said_with_what_to_do() {
     assert!(!daemon.join("lent/left-by-a-crash").exists(), "it was swept away");
 }
 
+/// The commands in a hint, each between backticks.
+fn commands(hint: &str) -> Vec<&str> {
+    hint.split('`').skip(1).step_by(2).collect()
+}
+
 #[test]
-fn what_a_crash_left_in_the_users_files_is_shown_and_put_back_when_asked_for() {
+fn files_that_an_older_pollux_did_not_restore_are_reported_with_the_commands_that_restore_them() {
     let place = TempDir::new().unwrap();
-    let (home, cwd) = (place.path().to_path_buf(), place.path().join("shop"));
-    fs::create_dir_all(home.join(".gemini")).unwrap();
-    fs::create_dir_all(&cwd).unwrap();
-    let (rules, settings) = (cwd.join("GEMINI.md"), home.join(".gemini/settings.json"));
-    fs::write(&rules, "# Mine\n").unwrap();
-    fs::write(&settings, "{} // mine\n").unwrap();
-    let state = place.path().join(".local/share/pollux/daemon/shared");
-    let servers = vec![("pollux".to_owned(), serde_json::json!({ "command": "pollux" }))];
-    let wants = Wants { home, cwd, role: "You are the tester.".to_owned(), servers };
-    let loan = Shared::new(&state).lend(&wants).unwrap();
-    let mut lent = vec![rules.clone(), settings.clone()];
-    lent.extend(fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().path()));
-    let lent = lent.into_iter().map(|path| (path.clone(), fs::read(path).unwrap()));
-    let lent: Vec<_> = lent.collect();
-    drop(loan);
-    // As if it had never come to that.
-    for (path, text) in lent {
+    let (shop, gemini) = (place.path().join("the shop's"), place.path().join(".gemini"));
+    let daemon = place.path().join(".local/share/pollux/daemon");
+    let state = daemon.join("shared");
+    for directory in [&shop, &gemini, &state] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    let (rules, settings) = (shop.join("GEMINI.md"), gemini.join("settings.json"));
+    let note = json!({ "files": [
+        { "path": rules, "mode": 0o644, "ours": { "role": "You are the tester." } },
+        { "path": settings, "mode": null, "ours": { "servers": [["pollux", {}]] } },
+    ] });
+    let before = [
+        (rules.clone(), "# Mine\n\nYou are the tester.\n".to_owned()),
+        (settings.clone(), r#"{"mcpServers":{"pollux":{}}}"#.to_owned()),
+        (state.join("0.before"), "# Mine\n".to_owned()),
+        (state.join("lent.json"), note.to_string()),
+    ];
+    for (path, text) in &before {
         fs::write(path, text).unwrap();
     }
-    let found = findings(&mut pollux(place.path()));
-    let (sign, told) = health(&found, "overridden GEMINI.md/settings");
-    assert!(sign == "warning" && told.contains("GEMINI.md") && told.contains("--clean"), "{told}");
-    assert!(fs::read_to_string(&rules).unwrap().contains("tester"), "it only looked");
-    let clean = pollux(place.path()).args(["doctor", "--clean", "--json"]).output().unwrap();
-    let found: Vec<Value> = serde_json::from_slice(&clean.stdout).unwrap();
-    assert!(health(&found, "overridden GEMINI.md/settings").1.contains("restored"), "{found:?}");
-    let read = |path| fs::read_to_string(path).unwrap();
-    assert_eq!((read(&rules), read(&settings)), ("# Mine\n".into(), "{} // mine\n".into()));
+    let found = clean_findings(place.path());
+    let (sign, told) = health(&found, "unrestored files");
+    assert_eq!(sign, "warning", "{told}");
+    assert!(told.contains("GEMINI.md") && told.contains("settings.json"), "{told}");
+    assert!(told.contains(&format!("delete {}", state.display())), "{told}");
+    pollux(place.path()).args(["serve", "--detach", "--port", "0"]).assert().success();
+    pollux(place.path()).args(["serve", "down"]).assert().success();
+    let log = fs::read_to_string(daemon.join("daemon.log")).unwrap();
+    assert!(log.contains("an older Pollux changed"), "{log}");
+    for (path, text) in &before {
+        assert_eq!(&fs::read_to_string(path).unwrap(), text, "{} is unchanged", path.display());
+    }
+    for command in commands(&told) {
+        Command::new("/bin/sh").args(["-c", command]).assert().success();
+    }
+    assert_eq!(fs::read_to_string(&rules).unwrap(), "# Mine\n");
+    assert!(!settings.exists());
+    fs::remove_dir_all(&state).unwrap();
+    let (_, told) = health(&findings(&mut pollux(place.path())), "unrestored files");
+    assert!(told.starts_with("none"), "{told}");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use super::live::Live;
 use crate::acp::{Agent, Budgets, Config, Listener, McpServer, Open, Policy};
 use crate::gemini::cli::{self, Cli, Search, Version};
 use crate::gemini::hooks::KEY;
-use crate::gemini::servers;
 use crate::gemini::settings::{self, Machine};
 use crate::gemini::transcript::resume::{Guard, Resume};
 use crate::model::{Event, EventKind, Failure, Level, Mode, Phase, Source};
@@ -96,7 +95,6 @@ pub struct Gemini {
     env: Vec<(OsString, OsString)>,
     open: Option<Resume>,
     mcp: Vec<McpServer>,
-    settled: Vec<servers::Entry>,
     config: Config,
 }
 
@@ -121,7 +119,6 @@ impl Default for Gemini {
             env: Vec::new(),
             open: None,
             mcp: Vec::new(),
-            settled: Vec::new(),
             config: Config::new("gemini"),
         }
     }
@@ -240,14 +237,6 @@ impl Gemini {
         self
     }
 
-    /// The same by settings of this one process, where the CLI takes them (before 0.60); one that is `trusted` is never
-    /// asked about. For a CLI that is told of programs only (before 0.24), or that has no other way to trust (before 0.30).
-    #[must_use]
-    pub fn mcp_by_settings(mut self, server: &McpServer, trusted: bool) -> Self {
-        self.settled.push(servers::entry(server, trusted));
-        self
-    }
-
     /// Goes on with a session instead of beginning a new one.
     #[must_use]
     pub fn resume(mut self, resume: Resume) -> Self {
@@ -322,7 +311,7 @@ impl Gemini {
         self.agent().await.map(|(agent, _)| agent)
     }
 
-    async fn agent(&mut self) -> Result<(Agent, Vec<String>), Failure> {
+    async fn agent(&mut self) -> Result<(Agent, Option<String>), Failure> {
         let search = Search::of_process();
         let cli = match self.cli.clone() {
             Some(cli) => cli,
@@ -344,39 +333,31 @@ impl Gemini {
             config = config.env("SEATBELT_PROFILE", profile);
         }
         config.env.extend(self.env.iter().cloned());
-        let notes = self.own_settings(&cli, &search, &mut config)?;
+        let note = self.own_settings(&cli, &search, &mut config);
         config.dialect = Arc::new(Quirks {
             gemini: Some(home.join(".gemini")),
             resumed: self.open.as_ref().map(|resume| (resume.id.clone(), resume.file.clone())),
         });
         self.cli = Some(cli);
-        Ok((Agent::spawn(config).await?, notes))
+        Ok((Agent::spawn(config).await?, note))
     }
 
-    /// Gives the process settings of its own, where it takes them. What could not be done is said.
-    fn own_settings(
-        &self,
-        cli: &Cli,
-        search: &Search,
-        config: &mut Config,
-    ) -> Result<Vec<String>, Failure> {
+    /// Gives the process settings of its own, if its version takes them. Returns a note if that
+    /// failed.
+    fn own_settings(&self, cli: &Cli, search: &Search, config: &mut Config) -> Option<String> {
         if !settings::are_taken(cli) {
-            return if self.settled.is_empty() {
-                Ok(Vec::new())
-            } else {
-                Err(no_settings("this version does not support them"))
-            };
+            return None;
         }
         let mut ours = settings::safe();
         ours.extend(self.max_turns.map(settings::turns));
         let machine = Machine::of(&self.env, search);
         let place = machine.settings.display().to_string();
-        let note = match machine.with(&ours, &self.settled) {
+        Some(match machine.with(&ours) {
             Ok(Some(own)) => {
                 let variables = own.variables().map(|(name, path)| (name.into(), path.into()));
                 config.env.extend(variables);
                 config.keep = Some(Arc::new(own));
-                return Ok(Vec::new());
+                return None;
             }
             Ok(None) => format!(
                 "{place} is not valid JSON, so Pollux left it alone; command output comes from the session file"
@@ -384,8 +365,7 @@ impl Gemini {
             Err(error) => format!(
                 "could not write temporary settings ({error}); command output comes from the session file"
             ),
-        };
-        if self.settled.is_empty() { Ok(vec![note]) } else { Err(no_settings(&note)) }
+        })
     }
 
     /// Starts the CLI and opens a session.
@@ -400,7 +380,7 @@ impl Gemini {
             Some(resume) => Some(resume.prepare(self.cli.as_ref()).await?),
             None => None,
         };
-        let (agent, notes) = self.agent().await?;
+        let (agent, note) = self.agent().await?;
         let mut open = Open::new(&cwd);
         open.load = self.open.as_ref().map(|resume| resume.id.clone());
         open.mcp = std::mem::take(&mut self.mcp);
@@ -416,17 +396,11 @@ impl Gemini {
         }
         let session = opened?;
         let mut live = Live { session, agent, guard, early: VecDeque::new() };
-        live.early.extend(notes.into_iter().map(|text| {
+        live.early.extend(note.map(|text| {
             Event::new(Source::Pollux, EventKind::Notice { level: Level::Warning, text })
         }));
         Ok(live)
     }
-}
-
-fn no_settings(why: &str) -> Failure {
-    let message = format!("could not pass MCP servers to the agent in temporary settings: {why}");
-    Failure::new(Phase::Start, "not_lent", message)
-        .hint("update Gemini CLI, or use another driver: `--driver terminal`")
 }
 
 /// Looks that every message is in the file of a session that was loaded, or was not.

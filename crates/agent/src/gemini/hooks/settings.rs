@@ -191,11 +191,7 @@ impl Settings {
 }
 
 /// Writes a file whole or not at all: beside it, to the disk, then in its place.
-pub(in crate::gemini) fn replace(
-    file: &Path,
-    text: impl AsRef<[u8]>,
-    mode: Permissions,
-) -> io::Result<()> {
+pub(super) fn replace(file: &Path, text: impl AsRef<[u8]>, mode: Permissions) -> io::Result<()> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let beside = file.with_file_name(format!(".{name}.{}.pollux", std::process::id()));
     let written = (|| {

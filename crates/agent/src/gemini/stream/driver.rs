@@ -243,7 +243,7 @@ impl Run {
     /// Settings that make the CLI count its turns itself, where it takes them. Where not, we alone count.
     fn own_settings(&self, cli: &Cli, search: &Search) -> Option<Own> {
         let turns = self.max_turns.filter(|_| settings::are_taken(cli))?;
-        Machine::of(&self.env, search).with(&[settings::turns(turns)], &[]).ok().flatten()
+        Machine::of(&self.env, search).with(&[settings::turns(turns)]).ok().flatten()
     }
 }
 

@@ -1,12 +1,11 @@
-//! What a Pollux that is gone has left: processes, terminals whose agent has ended, what agents of teams were lent, files of
-//! the user's with something of ours in them.
+//! Leftovers of a Pollux that has crashed: processes, terminals whose agent has ended, files of
+//! agents in teams; and user files that an older Pollux did not restore.
 
 use super::Finding;
 use crate::cli::live::stop::remove;
 use crate::config::Config;
-use crate::daemon::instance::Place;
+use crate::daemon::instance::{Place, Unrestored};
 use pollux_agent::gemini::apart;
-use pollux_agent::gemini::shared::{How, Shared};
 use pollux_agent::gemini::terminal::{Found, all};
 use pollux_agent::process;
 use std::fs;
@@ -17,7 +16,7 @@ pub(super) async fn look(config: &Config, clean: bool) -> Vec<Finding> {
         processes(clean),
         windows(config, clean).await,
         lent(config, clean).await,
-        shared(config, clean),
+        unrestored(config),
     ]
 }
 
@@ -88,44 +87,11 @@ async fn lent(config: &Config, clean: bool) -> Finding {
     Finding::well(WHAT, format!("removed: {gone}"))
 }
 
-/// Context files and settings that were overridden during the start of an agent, and not restored after a crash.
-fn shared(config: &Config, clean: bool) -> Finding {
-    const WHAT: &str = "overridden GEMINI.md/settings";
-    let shared = Shared::new(Place::new(&config.data).shared());
-    let broken = |error: std::io::Error| {
-        let hint = "make the file readable, then run `pollux doctor --clean` again";
-        Finding::broken(WHAT, format!("cannot be restored: {error}"), hint)
-    };
-    let left = match shared.left() {
-        Ok(left) => left,
-        Err(error) => return broken(error),
-    };
-    if !left.is_empty() && !clean {
-        let found = format!("still overridden by a crashed Pollux: {}", listed(&left));
-        let hint = "the next daemon restores them, or run `pollux doctor --clean`";
-        return Finding::warning(WHAT, found, hint);
+/// Context files and settings that an older Pollux did not restore. `--clean` leaves them alone.
+fn unrestored(config: &Config) -> Finding {
+    const WHAT: &str = "unrestored files";
+    match Unrestored::read(&Place::new(&config.data).shared()) {
+        Some(Unrestored { found, hint }) => Finding::warning(WHAT, found, hint),
+        None => Finding::well(WHAT, "none"),
     }
-    let returned = match shared.recover() {
-        Ok(returned) => returned,
-        Err(error) => return broken(error),
-    };
-    let kept = shared.kept();
-    if !kept.is_empty() {
-        let found = "a file was edited while Pollux overrode it, so Pollux did not restore it";
-        let hint =
-            format!("compare it with the original in {}, then delete that copy", listed(&kept));
-        return Finding::warning(WHAT, found, hint);
-    }
-    if returned.is_empty() {
-        return Finding::well(WHAT, "none");
-    }
-    let changed = returned.iter().filter(|file| file.how == How::Changed).count();
-    let paths: Vec<PathBuf> = returned.into_iter().map(|file| file.path).collect();
-    let stays = if changed > 0 { "; your changes were kept" } else { "" };
-    Finding::well(WHAT, format!("restored: {}{stays}", listed(&paths)))
-}
-
-fn listed(paths: &[PathBuf]) -> String {
-    let all: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    all.join(", ")
 }

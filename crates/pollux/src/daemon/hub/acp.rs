@@ -31,8 +31,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let cli = gemini.cli().await?;
     let resume = resumed(&wanted, &gemini).await?;
     let mut acp = Acp::new().cli(cli.clone()).home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode);
-    let lent = gemini.lend(&wanted, &cli).await?;
-    let window = gemini.share(&wanted, lent.as_ref()).await?;
+    let lent = gemini.lend(&wanted, &cli)?;
     if let Some(model) = wanted.model {
         acp = acp.model(model);
     }
@@ -41,21 +40,13 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     }
     if let Some(lent) = &lent {
         acp = lent.args.iter().cloned().fold(acp, Acp::extra_arg);
-        acp = lent.servers.iter().fold(acp, |acp, server| {
-            if lent.policy {
-                return acp.mcp(server.clone());
-            }
-            // Ours is trusted where there can be no policy that says so.
-            acp.mcp_by_settings(server, server.name() == lent.own)
-        });
+        acp = lent.servers.iter().cloned().fold(acp, Acp::mcp);
         acp = lent.env.iter().cloned().fold(acp, |acp, (name, value)| acp.env(name, value));
     }
     if let Some(resume) = resume {
         acp = acp.resume(resume);
     }
     let live = acp.start().await?;
-    // It has read what it is.
-    drop(window);
     let stop = CancellationToken::new();
     let orders = Arc::new(Steers { control: live.control(), stop: stop.clone() });
     Ok(Agent { events: Box::new(Hears { live: Some(live), lent, stop }), orders, ready: true })

@@ -2,7 +2,6 @@
 
 use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::resumed::no_file;
-use super::shared::Window;
 use crate::daemon::team::badge::Lent;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::{Cli, Version};
@@ -29,8 +28,6 @@ struct Headless {
     cli: Cli,
     /// Given back when the session is over.
     lent: Option<Lent>,
-    /// Open until the agent has read what it is.
-    window: Option<Window>,
     running: Option<Running>,
     stop: Option<Stop>,
     over: bool,
@@ -43,12 +40,11 @@ struct Control(mpsc::Sender<(Order, Told)>);
 /// A session whose agent is started with the first prompt.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
     let cli = gemini.cli().await?;
-    let lent = gemini.lend(&wanted, &cli).await?;
+    let lent = gemini.lend(&wanted, &cli)?;
     let (control, orders) = mpsc::channel(WAITING);
     let resumed = wanted.file.is_some();
-    let (window, running, stop, over) = (None, None, None, false);
-    let events =
-        Headless { orders, wanted, gemini, cli, lent, window, running, stop, over, resumed };
+    let (running, stop, over) = (None, None, false);
+    let events = Headless { orders, wanted, gemini, cli, lent, running, stop, over, resumed };
     Ok(Agent { events: Box::new(events), orders: Arc::new(Control(control)), ready: true })
 }
 
@@ -101,7 +97,6 @@ impl Headless {
                     Some(event) => {
                         if let EventKind::SessionStarted { session_id, .. } = &event.kind {
                             self.wanted.agent_id = Some(session_id.to_string());
-                            self.window = None;
                         }
                         return Some(event);
                     }
@@ -113,7 +108,7 @@ impl Headless {
 
     async fn finished(&mut self) {
         let Some(running) = self.running.take() else { return };
-        (self.stop, self.window) = (None, None);
+        self.stop = None;
         let outcome = running.outcome().await;
         if let Some(id) = outcome.session_id {
             self.wanted.agent_id = Some(id);
@@ -148,7 +143,6 @@ impl Headless {
             Order::Stop => {
                 self.over = true;
                 self.running = None;
-                self.window = None;
                 self.lent = None;
                 Ok(())
             }
@@ -197,9 +191,7 @@ impl Headless {
             None if self.cli.at_least(OWN_ID) => run.session_id(&self.wanted.id),
             None => run,
         };
-        let window = self.gemini.share(&self.wanted, self.lent.as_ref()).await?;
         let running = run.start().await?;
-        self.window = window;
         self.stop = Some(running.stop());
         self.running = Some(running);
         Ok(())

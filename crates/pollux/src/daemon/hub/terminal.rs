@@ -5,22 +5,17 @@ use super::agent::{Agent, Events, Gemini, Orders, Wanted};
 use super::headless::OWN_ID;
 use super::resumed::resumed;
 use super::servers::Servers;
-use super::shared::Window;
 use crate::daemon::guard::lock;
 use crate::daemon::team::badge::Lent;
 use futures::future::BoxFuture;
 use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::terminal::{Busy, Found, Hand, Live, Orders as Steering, Start, Words};
-use pollux_agent::model::{Event, EventKind, Failure, Phase, SessionStatus, Text};
+use pollux_agent::model::{Event, EventKind, Failure, Phase, Text};
 use pollux_agent::session::Order;
 use pollux_agent::terminal::{Pane, Server, Size, Socket};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
-
-/// An agent that waits for its first prompt has read its files after so long, also where the machine is busy.
-const SETTLES: Duration = Duration::from_secs(20);
 
 /// An agent of ours that was told to end goes by itself in this time, or its window is taken away.
 const GOES: Duration = Duration::from_secs(8);
@@ -74,16 +69,16 @@ impl Tmux {
 
 /// Takes an agent up that is there, or starts one.
 pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failure> {
-    let (live, lent, window) = if let Some(found) = &wanted.found {
+    let (live, lent) = if let Some(found) = &wanted.found {
         let server = gemini.tmux.server(Some(found)).await?;
         let place = wanted.place.lock().ok().and_then(|mut place| place.take());
         let live = found.watch_from(&server, &gemini.home, place).await?;
-        (live, gemini.badges.still(&wanted.id), None)
+        (live, gemini.badges.still(&wanted.id))
     } else {
         let cli = gemini.cli().await?;
-        let lent = gemini.lend(&wanted, &cli).await?;
+        let lent = gemini.lend(&wanted, &cli)?;
         match begin(&wanted, &gemini, cli, lent.as_ref()).await {
-            Ok((live, window)) => (live, lent, window),
+            Ok(live) => (live, lent),
             Err(failure) => {
                 lent.into_iter().for_each(Lent::give_back);
                 return Err(failure);
@@ -96,7 +91,7 @@ pub(super) async fn start(wanted: Wanted, gemini: Gemini) -> Result<Agent, Failu
     let ours = live.is_ours();
     let hand = Hand::on(pane.clone());
     let steers = Steers { orders: live.orders(), pane, hand, ours, life: life.clone() };
-    let events = Box::new(Hears { live, life, lent, window, settled: None });
+    let events = Box::new(Hears { live, life, lent });
     Ok(Agent { events, orders: Arc::new(steers), ready: false })
 }
 
@@ -105,7 +100,7 @@ async fn begin(
     gemini: &Gemini,
     cli: Cli,
     lent: Option<&Lent>,
-) -> Result<(Live, Option<Window>), Failure> {
+) -> Result<Live, Failure> {
     let mut start =
         Start::new().home(&gemini.home).cwd(&wanted.cwd).mode(wanted.mode).name(&wanted.id);
     start = wanted.model.iter().fold(start, Start::model);
@@ -125,8 +120,7 @@ async fn begin(
         start = start.session_id(&wanted.id);
     }
     let server = gemini.tmux.server(None).await?;
-    let window = gemini.share(wanted, lent).await?;
-    Ok((start.cli(cli).start_on(&server).await?, window))
+    start.cli(cli).start_on(&server).await
 }
 
 struct Hears {
@@ -134,22 +128,16 @@ struct Hears {
     life: String,
     /// Given back when the agent is gone, and not when the daemon is.
     lent: Option<Lent>,
-    /// Open until the agent has read what it is.
-    window: Option<Window>,
-    /// When an agent without a prompt has read it.
-    settled: Option<Instant>,
 }
 
 impl Events for Hears {
     fn next(&mut self) -> BoxFuture<'_, Option<Event<'static>>> {
         Box::pin(async {
-            let mut event = self.event().await?;
+            let mut event = self.live.next().await?;
             match &mut event.kind {
                 EventKind::Asked(question) => question.id = self.named(&question.id),
                 EventKind::Answered { question_id, .. } => *question_id = self.named(question_id),
-                EventKind::SessionChanged(change) => self.seen(change.status),
                 EventKind::SessionEnded { .. } => {
-                    self.window = None;
                     self.lent.take().into_iter().for_each(Lent::give_back);
                 }
                 _ => {}
@@ -160,28 +148,6 @@ impl Events for Hears {
 }
 
 impl Hears {
-    /// The next event. Meanwhile the window is closed when its time has come.
-    async fn event(&mut self) -> Option<Event<'static>> {
-        if let Some(settled) = self.settled.filter(|_| self.window.is_some()) {
-            tokio::select! {
-                event = self.live.next() => return event,
-                () = tokio::time::sleep_until(settled) => self.window = None,
-            }
-        }
-        self.live.next().await
-    }
-
-    /// An agent that works has read what it is. One that waits for a prompt shows its input box before it has.
-    fn seen(&mut self, status: Option<SessionStatus>) {
-        match status {
-            Some(SessionStatus::Working) => self.window = None,
-            Some(SessionStatus::Idle) if self.settled.is_none() => {
-                self.settled = Some(Instant::now() + SETTLES);
-            }
-            _ => {}
-        }
-    }
-
     fn named(&self, id: &Text<'_>) -> Text<'static> {
         Text::from(format!("{}-{id}", self.life))
     }

@@ -73,7 +73,7 @@ impl Place {
         self.0.join("lent")
     }
 
-    /// What is known of files that are lent while an agent is started.
+    /// Backups of files that an older Pollux changed while an agent started.
     pub fn shared(&self) -> PathBuf {
         self.0.join("shared")
     }

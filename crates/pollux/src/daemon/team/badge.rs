@@ -5,15 +5,11 @@ use crate::daemon::door::{Secret, hash};
 use crate::daemon::guard::lock;
 use crate::daemon::own_file;
 use crate::team::given::Given;
-use crate::team::profile::{Files, Server};
+use crate::team::profile::Server;
 use crate::team::tools::{OWN_SERVER, Tools};
 use pollux_agent::acp::{McpServer, Transport, Variable};
-use pollux_agent::gemini::cli::Cli;
-use pollux_agent::gemini::shared::{self, How, Loan, Returned, Shared};
 use pollux_agent::gemini::{apart, policies};
-use pollux_agent::model::Failure;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +17,6 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 /// Who holds which credential, and where what is lent lies.
@@ -31,8 +26,6 @@ pub struct Badges {
     /// Sessions whose process was lent something by an earlier daemon, until it is known which of them live.
     earlier: Mutex<Vec<String>>,
     place: OnceLock<Lending>,
-    /// Held while an agent is started by files that others read too.
-    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A credential that is good: whose it is.
@@ -60,12 +53,6 @@ impl Drop for Held {
 pub struct Terms<'g> {
     /// What it is given.
     pub given: &'g Given,
-    /// By which files.
-    pub files: Files,
-    /// True where it has its servers from settings, and not by word of mouth.
-    pub settings: bool,
-    /// True where its version takes a policy.
-    pub policy: bool,
     /// What our server is called.
     pub own: &'g str,
     /// The policies that it would read if it were given none.
@@ -77,8 +64,6 @@ pub struct Terms<'g> {
 pub struct Lending {
     /// The directory, which is the user's alone.
     pub directory: PathBuf,
-    /// Where it is written down which files of the user's are lent.
-    pub shared: Shared,
     /// The address of our server; none where an agent cannot be expected to reach it.
     pub url: Option<String>,
     /// The program that speaks for it over stdio.
@@ -99,16 +84,6 @@ pub struct Lent {
     pub env: Vec<(OsString, OsString)>,
     /// MCP servers.
     pub servers: Vec<McpServer>,
-    /// What it is told by a file that others read too; none where it has one of its own.
-    pub role: Option<String>,
-    /// Servers that it finds in the user's settings.
-    pub entries: Vec<(String, Value)>,
-    /// True where its version takes a policy.
-    pub policy: bool,
-    /// What our server is called.
-    pub own: String,
-    /// What its policy is made of.
-    tools: Tools,
     /// True where its process outlives the daemon, and keeps what it was lent.
     stays: bool,
 }
@@ -176,19 +151,8 @@ impl Badges {
             args: Vec::new(),
             env: Vec::new(),
             servers: Vec::new(),
-            role: None,
-            entries: Vec::new(),
-            policy: true,
-            own: OWN_SERVER.into(),
-            tools: Tools::default(),
             stays: true,
         })
-    }
-
-    /// Waits for the turn to start an agent by files that others read too.
-    pub async fn turn(&self) -> Option<(OwnedMutexGuard<()>, Shared)> {
-        let shared = self.place.get()?.shared.clone();
-        Some((Arc::clone(&self.turn).lock_owned().await, shared))
     }
 
     /// The session whose credential this is, and what is cancelled when the credential is good for nothing any more.
@@ -216,36 +180,21 @@ impl Badges {
             args: Vec::new(),
             env: Vec::new(),
             servers: Vec::new(),
-            role: None,
-            entries: Vec::new(),
-            policy: terms.policy,
-            own: terms.own.to_owned(),
-            tools: given.tools.clone(),
             stays: false,
             directory,
         };
-        match terms.files {
-            Files::Shared => lent.role = Some(system(given, terms.own)),
-            Files::Own => {
-                let system = lent.file("system.md", &system(given, terms.own))?;
-                lent.env.push((SYSTEM.into(), system.into()));
-            }
-        }
-        let policy = given.tools.policy_for(&|name| lent.named(name).to_owned());
-        if terms.policy && !policy.is_empty() {
+        let system = lent.file("system.md", &system(given, terms.own))?;
+        lent.env.push((SYSTEM.into(), system.into()));
+        let named = |name: &str| if name == OWN_SERVER { terms.own } else { name }.to_owned();
+        let policy = given.tools.policy_for(&named);
+        if !policy.is_empty() {
             let users = lent.rules_of_user(terms)?;
             let args = policies::arguments(&lent.file(POLICY, &policy)?, &users);
             lent.args = args.map_err(io::Error::other)?;
         }
         if given.teams {
             self.holders().insert(lent.badge, Held::new(session));
-            if terms.settings && terms.files == Files::Shared {
-                // Others read these settings: they name a variable, which only this process has.
-                lent.env.push((BADGE.into(), badge.expose().into()));
-                lent.servers.push(own(place, terms.own, &format!("${{{BADGE}}}")));
-            } else {
-                lent.servers.push(own(place, terms.own, badge.expose()));
-            }
+            lent.servers.push(own(place, terms.own, badge.expose()));
         }
         let servers = given.servers.iter().filter(|(name, _)| given.tools.has(&format!("@{name}")));
         lent.servers.extend(servers.map(|(name, server)| of_profile(name, server)));
@@ -258,14 +207,9 @@ impl Badges {
 }
 
 impl Lent {
-    /// What a server is called that the profile calls so.
-    fn named<'n>(&'n self, name: &'n str) -> &'n str {
-        if name == OWN_SERVER { &self.own } else { name }
-    }
-
     /// The user's policies for it: as they are, or, where its tools are limited, what they say of these.
     fn rules_of_user(&self, terms: Terms<'_>) -> io::Result<Vec<PathBuf>> {
-        let Tools::Only(only) = &self.tools else { return Ok(terms.users.to_vec()) };
+        let Tools::Only(only) = &terms.given.tools else { return Ok(terms.users.to_vec()) };
         let texts = policies::about(terms.users, only).into_iter().enumerate();
         texts.map(|(no, text)| self.file(&format!("users-{no}.toml"), &text)).collect()
     }
@@ -276,43 +220,14 @@ impl Lent {
         Ok(path)
     }
 
-    /// For a process that takes servers from its settings only: a home of its own, which is the user's by links. Where there
-    /// can be no policy, ours is trusted.
+    /// For a process that takes servers from its settings only: a home of its own, which links to
+    /// the user's.
     pub fn at_home(&mut self, users: &Path) -> io::Result<()> {
         if !self.servers.is_empty() {
-            let trusted: &[&str] = if self.policy { &[] } else { &[OWN_SERVER] };
-            let at = self.directory.join("home");
-            let env = apart::home(users, &at, &self.servers, trusted)?;
+            let env = apart::home(users, &self.directory.join("home"), &self.servers)?;
             self.env.extend(env.into_iter().map(|(name, value)| (name.into(), value)));
         }
         Ok(())
-    }
-
-    /// For a process that takes servers from the user's settings only: as its version writes them down. Where there can be
-    /// no policy, ours is trusted.
-    pub async fn in_settings(
-        &mut self,
-        cli: &Cli,
-        env: &[(OsString, OsString)],
-    ) -> Result<(), Failure> {
-        let scratch = self.directory.join("scratch");
-        for server in std::mem::take(&mut self.servers) {
-            let trusted = !self.policy && server.name() == OWN_SERVER;
-            let entry = shared::add(cli, &server, trusted, &scratch, env).await?;
-            self.entries.push((server.name().to_owned(), entry));
-        }
-        // It goes with all the rest at the latest.
-        let _gone = fs::remove_dir_all(scratch);
-        Ok(())
-    }
-
-    /// Its servers may be called otherwise while it is started: its policy is about those names.
-    pub fn called(&self, loan: &Loan) -> io::Result<()> {
-        if self.args.is_empty() {
-            return Ok(());
-        }
-        let policy = self.tools.policy_for(&|name| loan.called(self.named(name)).to_owned());
-        fs::write(self.directory.join(POLICY), policy)
     }
 
     /// For a process that outlives the daemon: the next one will know it again.
@@ -345,23 +260,6 @@ impl Drop for Lent {
 fn clear(directory: &Path) -> io::Result<()> {
     apart::bring_back(&directory.join("home"))?;
     fs::remove_dir_all(directory)
-}
-
-/// Says what became of a file that was lent, where somebody has changed it meanwhile.
-pub fn tell(returned: &Returned) {
-    let file = returned.path.display();
-    match &returned.how {
-        How::Whole => tracing::info!("restored {file}"),
-        How::Changed => {
-            tracing::warn!("restored {file} and kept the changes made to it meanwhile");
-        }
-        How::Left(kept) => {
-            let kept = kept.display();
-            tracing::warn!(
-                "{file} was changed while an agent used it, so Pollux left it as is; the previous version is {kept}"
-            );
-        }
-    }
 }
 
 /// What an agent is told, and what our server is called where that is not its name.

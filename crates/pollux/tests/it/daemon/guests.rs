@@ -6,7 +6,6 @@ use super::told::{Stagehand, grew};
 use pollux::daemon::instance::Told;
 use pollux::daemon::team::badge::{Lent, Terms};
 use pollux::team::given::Given;
-use pollux::team::profile::Files;
 use pollux_agent::acp::McpServer;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -225,14 +224,7 @@ async fn what_cannot_be_written_down_is_not_done() {
 fn lent(house: &House, session: &str) -> (Lent, String) {
     let given = json!({ "profile": "developer", "system": "", "tools": null, "teams": true });
     let given: Given = serde_json::from_value(given).unwrap();
-    let terms = Terms {
-        given: &given,
-        files: Files::Own,
-        settings: false,
-        policy: true,
-        own: "pollux",
-        users: &[],
-    };
+    let terms = Terms { given: &given, own: "pollux", users: &[] };
     let lent = house.api.hub.badges().lend(session, terms).unwrap();
     let McpServer::Remote { headers, .. } = &lent.servers[0] else {
         unreachable!("by its address")

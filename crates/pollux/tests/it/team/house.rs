@@ -183,7 +183,7 @@ impl Team {
 }
 
 /// Settings as a user has them: with a comment, and with no name of old that the CLI itself would put in order.
-pub(super) fn settled(stage: &Stage) {
+fn settled(stage: &Stage) {
     let mut settings = Home::settings();
     if let Some(general) = settings["general"].as_object_mut() {
         general.retain(|name, _| !name.starts_with("disable"));

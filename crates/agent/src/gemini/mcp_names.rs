@@ -1,13 +1,12 @@
-//! What settings know of MCP servers: the user's, the project's and the machine's. They are read once; what follows is pure.
+//! Names of MCP servers in the settings of the user, the project and the machine. Used to give
+//! Pollux's own server a free name and to allow it.
 
-use super::super::cli::Search;
-use super::super::servers;
-use super::super::settings::Machine;
-use super::part::free;
-use super::{read, settings};
+use super::cli::Search;
+use super::servers;
+use super::settings::Machine;
 use crate::regular;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// What settings know of MCP servers where an agent is to be started.
@@ -34,7 +33,10 @@ impl Known {
     /// What a server is called that is told to a process: its own name, or one with a number behind it where the user or the
     /// project has one of that name, or keeps it out.
     pub fn free_name(&self, name: &str) -> String {
-        free(name, &self.taken)
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        // There are more numbers than names.
+        names.find(|name| !self.taken.contains(name)).unwrap_or_default()
     }
 
     /// The argument that lets in servers which are told to a process, beside those that the user and the project let in; none
@@ -48,16 +50,22 @@ impl Known {
 }
 
 /// The user's settings and the project's, with where they are.
-pub(super) fn texts(home: &Path, cwd: &Path) -> io::Result<[(PathBuf, String); 2]> {
-    let text = |file: PathBuf| -> io::Result<(PathBuf, String)> {
-        let bytes = read(&file)?.unwrap_or_default();
+fn texts(home: &Path, cwd: &Path) -> io::Result<[(PathBuf, String); 2]> {
+    let text = |directory: &Path| -> io::Result<(PathBuf, String)> {
+        let file = directory.join(".gemini/settings.json");
+        let bytes = match regular::whole(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", file.display()))
+            })?,
+        };
         Ok((file, String::from_utf8_lossy(&bytes).into_owned()))
     };
-    Ok([text(settings(home))?, text(settings(cwd))?])
+    Ok([text(home)?, text(cwd)?])
 }
 
 /// The names of servers that settings have, or keep out.
-pub(super) fn taken(texts: &[(PathBuf, String)]) -> io::Result<Vec<String>> {
+fn taken(texts: &[(PathBuf, String)]) -> io::Result<Vec<String>> {
     let mut taken = Vec::new();
     for (file, text) in texts {
         let names = servers::names(text);
