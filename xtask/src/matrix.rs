@@ -102,7 +102,7 @@ fn page(rows: &[(String, BTreeMap<&'static str, Cell>)]) -> anyhow::Result<Strin
     let mut out = format!(
         "# Versions of Gemini CLI\n\n<!-- Made by `cargo xtask matrix --write`. Do not edit. -->\n\nThe suite with the real CLI against the scripted model, \
         each version by each boundary, on {}: how many tests passed. Every change is tested with these versions, each scenario with one of them in turns; `cargo xtask matrix` runs all of it on all of them, `cargo xtask matrix VERSION …` on others. \
-        Session files are read of all versions since 0.16.\n\n| version |",
+        Session files are read of all versions since 0.16.\n\nPollux drives 0.34.0 and newer. Versions 0.29 to 0.33 can be used as a plain ACP agent: `pollux run --agent-command \"gemini --experimental-acp\"`.\n\n| version |",
         day.trim()
     );
     out.push_str(&BOUNDARIES.map(|name| format!(" {name} |")).concat());

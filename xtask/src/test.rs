@@ -7,7 +7,7 @@ use crate::requirements::{self, Skipped};
 use crate::shell::{self, present, run_with, run_words, say, target, words_and};
 use crate::web;
 use anyhow::{Context, anyhow, ensure};
-use pollux_e2e::pinned::{NPM, PYTHON};
+use pollux_e2e::pinned::{LAST_WITHOUT_DRIVERS, NPM, PYTHON};
 use pollux_e2e::{Cli, FAST_ENV, SEED_ENV, SKIPPED_DIR_ENV, seed};
 use quick_junit::{Report, TestCaseStatus};
 use regex::Regex;
@@ -215,7 +215,7 @@ fn doc_tests() -> anyhow::Result<TestCounts> {
 pub(crate) fn fetch(all: bool) -> anyhow::Result<()> {
     requirements::install()?;
     if requirements::is_installed("npm") {
-        for cli in Cli::all()? {
+        for cli in Cli::all()?.into_iter().chain([Cli::install(LAST_WITHOUT_DRIVERS)?]) {
             say(&format!("Gemini CLI {} is at {}", cli.version(), cli.program().display()));
         }
         node::env();

@@ -89,11 +89,6 @@ impl Cli {
         &self.program
     }
 
-    /// True for a version that knows no home but the user's: `GEMINI_CLI_HOME` came later.
-    pub(crate) fn knows_no_home(&self) -> bool {
-        number(&self.version) < number("0.25.0")
-    }
-
     /// The newest pinned version that is not newer: the one whose recorded behaviour this one should show.
     pub fn like(&self) -> &'static str {
         let older = PINNED.into_iter().rev().find(|pinned| number(pinned) <= number(&self.version));

@@ -8,6 +8,9 @@ use crate::package::Package;
 /// The versions of Gemini CLI that every change is tested with: the last with single-JSON sessions, one from the middle, the newest.
 pub const PINNED: [&str; 3] = ["0.34.0", "0.47.0", "0.61.0"];
 
+/// The last version that Pollux does not drive: it is a plain ACP agent, `gemini --experimental-acp`.
+pub const LAST_WITHOUT_DRIVERS: &str = "0.33.2";
+
 /// A Node.js that caches compiled code, for machines whose own is older.
 pub const NODE: &str = "22.23.3";
 

@@ -93,11 +93,7 @@ impl Stage {
 
     /// The environment of the CLI here; everything that could disturb it is taken out by [`Stage::command`].
     pub fn env(&self) -> Vec<(&'static str, String)> {
-        let mut env = self.rehearsal.env(&self.home);
-        if self.cli.knows_no_home() {
-            env.push(("HOME", self.home.path().display().to_string()));
-        }
-        env
+        self.rehearsal.env(&self.home)
     }
 
     /// The CLI with the environment of the stage, in its own process group.

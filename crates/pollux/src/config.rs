@@ -83,8 +83,15 @@ impl Config {
         search
     }
 
-    /// The agent's program; what a flag names comes first. Which version a program is, is remembered.
+    /// The agent's program, if it is recent enough to be driven; a flag overrides the search.
     pub async fn cli(&self, named: Option<&PathBuf>) -> Result<Cli, Failure> {
+        let cli = self.installed(named).await?;
+        cli.check()?;
+        Ok(cli)
+    }
+
+    /// The agent's program, of any version; a flag overrides the search. Caches the version.
+    pub async fn installed(&self, named: Option<&PathBuf>) -> Result<Cli, Failure> {
         Cli::find(&self.search_for(named), Some(&self.cache.join("agents.json"))).await
     }
 

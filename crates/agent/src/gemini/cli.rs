@@ -14,10 +14,8 @@ use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The oldest version with `--output-format stream-json`.
-pub const STREAMS: Version = Version::new(0, 11, 0);
-/// The oldest version that can be driven at all, with `--output-format json`.
-pub const OLDEST: Version = Version::new(0, 6, 0);
+/// The oldest version that Pollux drives. Session files of older versions are still read.
+pub const OLDEST: Version = Version::new(0, 34, 0);
 
 /// Gemini CLI, found on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +64,7 @@ impl State {
                 "install it with `npm install -g @google/gemini-cli`, or set GEMINI_CLI_PATH or --agent-path"
             }
             Self::Found => "run `gemini --version` to see its error",
-            Self::TooOld => "update it with `npm install -g @google/gemini-cli@latest`",
+            Self::TooOld => "update it with `npm install -g @google/gemini-cli`",
             Self::NotSignedIn => {
                 "set GEMINI_API_KEY (https://aistudio.google.com/apikey), or run `gemini` once and sign in"
             }
@@ -86,22 +84,28 @@ impl Cli {
         Ok(Self { path, version })
     }
 
-    /// True where the CLI can stream. A version that does not tell is taken for a new one.
-    pub fn streams(&self) -> bool {
-        self.at_least(STREAMS)
-    }
-
     /// True for a version that is not older. A version that does not tell is taken for a new one.
     pub fn at_least(&self, version: Version) -> bool {
         self.version.is_none_or(|own| own >= version)
     }
 
-    /// Fails where the CLI is too old to be driven.
+    /// The CLI that a driver starts: the one that is given, or the one found on this machine. Fails
+    /// if it is too old.
+    pub async fn to_drive(given: Option<Self>, search: &Search) -> Result<Self, Failure> {
+        let cli = match given {
+            Some(cli) => cli,
+            None => Self::find(search, None).await?,
+        };
+        cli.check()?;
+        Ok(cli)
+    }
+
+    /// Fails if the CLI is too old to be driven. An unknown version passes.
     pub fn check(&self) -> Result<(), Failure> {
         match self.version {
             Some(version) if version < OLDEST => {
                 let message =
-                    format!("Gemini CLI {version} is too old: Pollux needs {OLDEST} or newer");
+                    format!("Gemini CLI {version} is too old: Pollux drives {OLDEST} or newer");
                 Err(Failure::new(Phase::Find, "too_old", message).hint(State::TooOld.advice()))
             }
             _ => Ok(()),
@@ -125,14 +129,32 @@ pub(super) fn no_directory(cwd: &Path, error: &io::Error) -> Failure {
     Failure::new(Phase::Start, "no_directory", message).hint("choose another one with `--cwd`")
 }
 
-/// A flag, and since which version it is there.
+/// Flags that not every supported version has, and since which version they exist.
 pub const FLAGS: &[(&str, Version, &str)] = &[
-    ("--output-format json", OLDEST, "one JSON object at the end"),
-    ("--output-format stream-json", STREAMS, "events as they happen"),
-    ("--resume", Version::new(0, 15, 0), "resume a session"),
-    ("--policy", Version::new(0, 30, 0), "tool rules"),
-    ("--approval-mode plan", Version::new(0, 34, 0), "read-only planning"),
-    ("--acp", Version::new(0, 34, 0), "Agent Client Protocol"),
     ("--session-id", Version::new(0, 41, 0), "choose the id of a new session"),
     ("--skip-trust", Version::new(0, 41, 0), "run in an untrusted folder"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Search, Version};
+
+    #[tokio::test]
+    async fn only_a_version_that_is_too_old_is_refused() {
+        let driven = async |version| {
+            let cli = Cli { path: "gemini".into(), version };
+            Cli::to_drive(Some(cli), &Search::default()).await
+        };
+        let refused = driven(Some(Version::new(0, 33, 2))).await.unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.as_str(), refused.hint.as_deref()),
+            (
+                "too_old",
+                "Gemini CLI 0.33.2 is too old: Pollux drives 0.34.0 or newer",
+                Some("update it with `npm install -g @google/gemini-cli`")
+            )
+        );
+        assert!(driven(Some(Version::new(0, 34, 0))).await.is_ok());
+        assert!(driven(None).await.is_ok());
+    }
+}

@@ -14,11 +14,6 @@ mod wire;
 pub(super) use own::Own;
 pub use translate::{Translator, events};
 
-use super::cli::Version;
-
-/// The first version that calls hooks without being told to.
-pub const SINCE: Version = Version::new(0, 26, 0);
-
 /// The events that Pollux listens to: sessions, turns, tools, and the question for permission. Not those that fire for
 /// each call of the model or each piece of its answer, which cost.
 pub const EVENTS: [&str; 7] = [

@@ -8,7 +8,6 @@ mod before;
 pub mod driver;
 pub mod failure;
 mod fuse;
-mod object;
 mod order;
 pub(super) mod place;
 mod translate;

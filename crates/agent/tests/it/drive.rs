@@ -1,7 +1,7 @@
 //! Headless runs of programs that behave as no CLI should: what was promised to the caller holds all the same.
 
 use crate::home::log;
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::cli::{Cli, OLDEST};
 use pollux_agent::gemini::stream::{Outcome, Run};
 use pollux_agent::model::{Event, EventKind};
 use serde_json::json;
@@ -15,11 +15,11 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A run of a shell script that stands in for the CLI.
-fn run(directory: &Path, version: Version, script: &str) -> Run {
+fn run(directory: &Path, script: &str) -> Run {
     let path = directory.join("gemini");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    let cli = Cli { path, version: Some(version) };
+    let cli = Cli { path, version: Some(OLDEST) };
     Run::new("hello").cli(cli).home(directory).cwd(directory).grace(Duration::from_millis(200))
 }
 
@@ -35,7 +35,7 @@ fn code(outcome: &Outcome) -> &str {
 #[tokio::test]
 async fn a_cli_that_prints_without_end_has_no_more_time_than_others() {
     let directory = TempDir::new().unwrap();
-    let order = run(directory.path(), Version::new(0, 61, 0), "exec yes 'no JSON at all'");
+    let order = run(directory.path(), "exec yes 'no JSON at all'");
     let outcome = outcome(order.timeout(Duration::from_millis(300))).await;
     assert_eq!(code(&outcome), "timeout");
 }
@@ -44,7 +44,7 @@ async fn a_cli_that_prints_without_end_has_no_more_time_than_others() {
 async fn a_time_that_nobody_can_wait_for_is_no_limit() {
     let directory = TempDir::new().unwrap();
     let script = r#"echo '{"type":"result","status":"success"}'"#;
-    let order = run(directory.path(), Version::new(0, 61, 0), script);
+    let order = run(directory.path(), script);
     let outcome = outcome(order.timeout(Duration::MAX).grace(Duration::MAX)).await;
     assert_eq!(code(&outcome), "none");
 }
@@ -54,7 +54,7 @@ async fn the_hooks_of_a_run_are_its_own_also_where_an_agent_has_started_it() {
     let directory = TempDir::new().unwrap();
     // What we bear of the agent is taken away.
     let script = r#"echo "key ${GEMINI_CLI_POLLUX_KEY-as it was}" > key; echo '{"type":"result","status":"success"}'"#;
-    let order = run(directory.path(), Version::new(0, 61, 0), script);
+    let order = run(directory.path(), script);
     assert_eq!(code(&outcome(order).await), "none");
     assert_eq!(fs::read_to_string(directory.path().join("key")).unwrap(), "key \n");
 }
@@ -64,7 +64,7 @@ async fn a_run_whose_events_nobody_reads_is_killed_at_once_all_the_same() {
     let directory = TempDir::new().unwrap();
     let mark = directory.path().join("runs");
     let script = format!("echo $$ > {}; exec yes 'no JSON at all'", mark.display());
-    let order = run(directory.path(), Version::new(0, 61, 0), &script);
+    let order = run(directory.path(), &script);
     let running = order.start().await.unwrap();
     let number = wait_for("the number of the process", || {
         fs::read_to_string(&mark).ok().map(|text| text.trim().to_owned()).filter(|n| !n.is_empty())
@@ -103,11 +103,11 @@ async fn wait_for<T>(what: &str, mut is: impl FnMut() -> Option<T>) -> T {
 }
 
 #[tokio::test]
-async fn a_cli_without_streams_that_hangs_is_killed_when_it_is_told_to_be() {
+async fn a_cli_that_hangs_and_ignores_signals_is_killed_when_it_is_told_to_be() {
     let directory = TempDir::new().unwrap();
     let script = "trap '' INT TERM; while :; do sleep 1; done";
-    let running =
-        run(directory.path(), Version::new(0, 8, 0), script).grace(PATIENCE).start().await.unwrap();
+    let order = run(directory.path(), script).grace(PATIENCE);
+    let running = order.start().await.unwrap();
     running.stop().kill();
     let outcome = tokio::time::timeout(PATIENCE / 2, running.outcome()).await.expect("at once");
     assert_eq!(code(&outcome), "cancelled");
@@ -134,7 +134,7 @@ async fn a_session_file_that_grew_by_megabytes_at_the_end_is_told_to_its_end() {
         whole.display(),
         file.display()
     );
-    let mut running = run(directory.path(), Version::new(0, 61, 0), &script).start().await.unwrap();
+    let mut running = run(directory.path(), &script).start().await.unwrap();
     let mut recorded = Vec::new();
     while let Some(event) = running.next().await {
         recorded.extend(id_of(&event));

@@ -32,10 +32,7 @@ pub(crate) struct Capabilities {
 
 /// What Gemini CLI can do, whichever version and boundary.
 const FEATURES: &[(&str, &str)] = &[
-    (
-        "plan_mode",
-        "the agent plans without changing anything (`--approval-mode plan`, 0.34 and later)",
-    ),
+    ("plan_mode", "the agent plans without changing anything (`--approval-mode plan`)"),
     ("permission_modes", "default, auto_edit, yolo, plan"),
     ("interrupt", "a running turn can be cancelled"),
     ("resume", "a session can be resumed by its ID"),
@@ -48,7 +45,7 @@ const FEATURES: &[(&str, &str)] = &[
 
 /// The ways to talk to the agent.
 const DRIVERS: &[(&str, &str)] = &[
-    ("acp", "a running session that can ask questions: `pollux run`, the default since 0.34"),
+    ("acp", "a running session that can ask questions: `pollux run`, the default"),
     ("headless", "one process per prompt, which cannot ask questions: `pollux run --via headless`"),
     ("terminal", "the agent's own screen in tmux, for people and programs: `pollux new`"),
 ];
@@ -86,7 +83,7 @@ struct Found {
 impl Found {
     fn new(args: &Capabilities, config: &Config) -> anyhow::Result<Self> {
         let runtime = runtime()?;
-        let found = runtime.block_on(config.cli(args.agent_path.as_ref()));
+        let found = runtime.block_on(config.installed(args.agent_path.as_ref()));
         let is_set = |name: &str| config.variables.iter().any(|set| set == name);
         let account = account(&config.gemini, &is_set);
         let (cli, missing) = match found {

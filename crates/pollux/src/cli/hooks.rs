@@ -7,10 +7,9 @@ use crate::report::table::{Align, Table};
 use crate::trouble::Trouble;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::hooks::EVENTS;
 use pollux_agent::gemini::hooks::extension::Extension;
 use pollux_agent::gemini::hooks::settings::{Done, Failed, Settings};
-use pollux_agent::gemini::hooks::{EVENTS, SINCE};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -143,22 +142,16 @@ impl Install {
 
     fn check_version(&self, config: &Config) -> anyhow::Result<()> {
         let runtime = runtime()?;
-        match runtime.block_on(config.cli(self.agent_path.as_ref())) {
-            Ok(Cli { version: Some(version), path }) if version < SINCE => {
-                Err(too_old(version, &path))
-            }
-            Ok(_) => Ok(()),
+        match runtime.block_on(config.installed(self.agent_path.as_ref())) {
+            Ok(cli) => cli.check().map_err(|failure| {
+                Trouble::refused(failure.code, failure.message).hint_of(failure.hint).into()
+            }),
             Err(failure) => {
                 report::warn(&format!("{}; the hooks work once it is installed", failure.message));
                 Ok(())
             }
         }
     }
-}
-
-fn too_old(version: Version, path: &Path) -> anyhow::Error {
-    let message = format!("Gemini CLI {version} at {} does not support hooks", path.display());
-    Trouble::refused("too_old", message).hint(format!("install {SINCE} or newer")).into()
 }
 
 impl Uninstall {

@@ -19,7 +19,7 @@ use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use live::Live;
 use output::Output;
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::cli::Cli;
 use pollux_agent::gemini::stream::{Outcome, Run as Order, Running};
 use pollux_agent::model::{Failure, Mode, Phase, StopReason};
 pub(super) use prompt::{duration, seconds, span};
@@ -88,7 +88,7 @@ pub(crate) struct Run {
     /// Run another agent: a command that speaks the Agent Client Protocol (ACP) on stdio
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["agent_path", "session_id", "include", "allow_tool", "extra_arg"])]
     agent_command: Option<String>,
-    /// How Pollux runs the agent (default: acp; headless before Gemini CLI 0.34 or with `--session-id`)
+    /// How Pollux runs the agent (default: acp; headless with `--session-id`)
     #[arg(long, value_enum)]
     via: Option<Via>,
     /// Who answers the agent's questions (ACP only)
@@ -211,7 +211,7 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
         Err(failure) => return Ok(Err(failure)),
     };
     let acp_only = args.interactive || args.permission.is_some() || args.rules.is_some();
-    let has_acp = cli.version.is_some_and(|version| version >= ACP) && args.session_id.is_none();
+    let has_acp = cli.version.is_some() && args.session_id.is_none();
     let via = match args.via {
         Some(via) => via,
         None if acp_only || has_acp => Via::Acp,
@@ -232,9 +232,6 @@ async fn agent(args: &Run, config: &Config) -> anyhow::Result<Result<(Via, Optio
         via => Ok(Ok((via, Some(cli)))),
     }
 }
-
-/// Since this version of Gemini CLI its ACP has all that a run needs: modes, models, `session/load`.
-const ACP: Version = Version::new(0, 34, 0);
 
 async fn headless(
     here: Here<'_>,

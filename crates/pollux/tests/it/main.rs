@@ -12,6 +12,7 @@ mod hooks;
 mod hostile;
 mod live;
 mod odd;
+mod old_cli;
 mod played;
 mod rehearse;
 mod render;

@@ -1,7 +1,7 @@
 //! Files that are there for one process of the CLI only: a system prompt of the caller's own, and a policy.
 
 use super::start::Gemini;
-use crate::gemini::cli::{Cli, Version};
+use crate::gemini::cli::Cli;
 use crate::gemini::policies;
 use crate::gemini::tools::TOOLS;
 use crate::model::{Failure, Phase};
@@ -12,13 +12,6 @@ use tempfile::NamedTempFile;
 
 /// The variable that names a system prompt instead of the CLI's own.
 const SYSTEM: &str = "GEMINI_SYSTEM_MD";
-
-/// `--policy` came with this version.
-const POLICY: Version = Version::new(0, 30, 0);
-/// Since this version a rule can be about all tools.
-const FOR_ALL: Version = Version::new(0, 31, 0);
-/// Since this version the tools of servers are called as our rules call them.
-const OF_SERVERS: Version = Version::new(0, 33, 0);
 
 /// Files that must live as long as the CLI does.
 #[derive(Debug, Default)]
@@ -53,7 +46,7 @@ impl Aside {
         Ok(gemini.env(SYSTEM, path))
     }
 
-    /// A policy beside those of the user whose home this is. A version that would make nothing of a rule is refused.
+    /// A policy beside those of the user whose home this is.
     pub fn policy(
         &mut self,
         gemini: Gemini,
@@ -64,7 +57,6 @@ impl Aside {
         if rules.is_empty() {
             return Ok(gemini);
         }
-        rules.iter().try_for_each(|rule| check(cli, rule))?;
         let text: String = rules.iter().map(rule).collect();
         let path = self.file(".toml", &text).map_err(|error| {
             let message = format!("could not write the tool rules: {error}");
@@ -82,24 +74,6 @@ impl Aside {
         self.files.push(file);
         Ok(path)
     }
-}
-
-fn check(cli: &Cli, rule: &Denied<'_>) -> Result<(), Failure> {
-    let since = match rule.tool {
-        "*" => FOR_ALL,
-        tool if tool.starts_with("mcp__") => OF_SERVERS,
-        _ => POLICY,
-    };
-    if cli.at_least(since) {
-        return Ok(());
-    }
-    let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
-    let message = format!(
-        "Gemini CLI{own} does not support rules for `{}`: they need {since} or newer",
-        rule.tool
-    );
-    Err(Failure::new(Phase::Start, "not_in_this_version", message)
-        .hint("update it, or remove the options that deny or check tools"))
 }
 
 fn rule(rule: &Denied<'_>) -> String {
@@ -133,21 +107,7 @@ fn gemini_names(claude: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Aside, Cli, Decision, Denied, Gemini, Version, rule};
-
-    #[test]
-    fn a_version_that_would_make_nothing_of_a_rule_is_refused() {
-        let home = tempfile::tempdir().unwrap();
-        let is_refused = |minor, tool| {
-            let cli = Cli { path: "gemini".into(), version: Some(Version::new(0, minor, 0)) };
-            let rules = [Denied { tool, command: None, decision: Decision::Deny }];
-            let refused = Aside::default().policy(Gemini::new(), &cli, home.path(), &rules);
-            refused.err().is_some_and(|failure| failure.code == "not_in_this_version")
-        };
-        for (tool, since) in [("Bash", 30), ("*", 31), ("mcp__calc__add", 33)] {
-            assert!(is_refused(since - 1, tool) && !is_refused(since, tool), "{tool}");
-        }
-    }
+    use super::{Decision, Denied, rule};
 
     #[test]
     fn a_rule_names_the_tools_as_gemini_does() {

@@ -3,7 +3,7 @@
 use super::dialect::Quirks;
 use super::live::Live;
 use crate::acp::{Agent, Budgets, Config, Listener, McpServer, Open, Policy};
-use crate::gemini::cli::{self, Cli, Search, Version};
+use crate::gemini::cli::{self, Cli, Search};
 use crate::gemini::hooks::KEY;
 use crate::gemini::settings::{self, Machine};
 use crate::gemini::transcript::resume::{Guard, Resume};
@@ -12,11 +12,6 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Since this version the flag is `--acp`; before it was `--experimental-acp`.
-const NAMED: Version = Version::new(0, 34, 0);
-/// The oldest version whose agent can be driven at all.
-const OLDEST: Version = Version::new(0, 16, 0);
 
 /// Gemini CLI as an ACP agent: every field with its default.
 ///
@@ -270,17 +265,8 @@ impl Gemini {
         self
     }
 
-    fn arguments(&self, cli: &Cli) -> Result<Vec<OsString>, Failure> {
-        cli.check()?;
-        if !cli.at_least(OLDEST) {
-            let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
-            let message =
-                format!("Gemini CLI{own} does not support ACP: that needs {OLDEST} or newer");
-            return Err(Failure::new(Phase::Start, "not_in_this_version", message)
-                .hint("update it, or use `--via headless`"));
-        }
-        let flag = if cli.at_least(NAMED) { "--acp" } else { "--experimental-acp" };
-        let mut args: Vec<OsString> = vec![flag.into()];
+    fn arguments(&self) -> Result<Vec<OsString>, Failure> {
+        let mut args: Vec<OsString> = vec!["--acp".into()];
         args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
         // Also the default one: settings, those of a repository among them, name another for those who say nothing.
         args.extend(self.mode.map(|mode| format!("--approval-mode={}", mode.upstream()).into()));
@@ -307,17 +293,14 @@ impl Gemini {
     }
 
     /// Starts the CLI, without a session.
-    pub async fn spawn(mut self) -> Result<Agent, Failure> {
-        self.agent().await.map(|(agent, _)| agent)
+    pub async fn spawn(self) -> Result<Agent, Failure> {
+        let search = Search::of_process();
+        let cli = Cli::to_drive(self.cli.clone(), &search).await?;
+        self.agent(&cli, &search).await.map(|(agent, _)| agent)
     }
 
-    async fn agent(&mut self) -> Result<(Agent, Option<String>), Failure> {
-        let search = Search::of_process();
-        let cli = match self.cli.clone() {
-            Some(cli) => cli,
-            None => Cli::find(&search, None).await?,
-        };
-        let args = self.arguments(&cli)?;
+    async fn agent(&self, cli: &Cli, search: &Search) -> Result<(Agent, Option<String>), Failure> {
+        let args = self.arguments()?;
         let cwd = self.cwd.clone();
         let home =
             self.home.clone().or_else(|| search.home_of(&self.env)).unwrap_or_else(|| cwd.clone());
@@ -333,12 +316,11 @@ impl Gemini {
             config = config.env("SEATBELT_PROFILE", profile);
         }
         config.env.extend(self.env.iter().cloned());
-        let note = self.own_settings(&cli, &search, &mut config);
+        let note = self.own_settings(cli, search, &mut config);
         config.dialect = Arc::new(Quirks {
             gemini: Some(home.join(".gemini")),
             resumed: self.open.as_ref().map(|resume| (resume.id.clone(), resume.file.clone())),
         });
-        self.cli = Some(cli);
         Ok((Agent::spawn(config).await?, note))
     }
 
@@ -376,11 +358,13 @@ impl Gemini {
         let found = self.cwd.canonicalize();
         let cwd = found.map_err(|error| cli::no_directory(&self.cwd, &error))?;
         self.cwd.clone_from(&cwd);
+        let search = Search::of_process();
+        let cli = Cli::to_drive(self.cli.clone(), &search).await?;
         let guard = match &self.open {
-            Some(resume) => Some(resume.prepare(self.cli.as_ref()).await?),
+            Some(resume) => Some(resume.prepare(&cli).await?),
             None => None,
         };
-        let (agent, note) = self.agent().await?;
+        let (agent, note) = self.agent(&cli, &search).await?;
         let mut open = Open::new(&cwd);
         open.load = self.open.as_ref().map(|resume| resume.id.clone());
         open.mcp = std::mem::take(&mut self.mcp);

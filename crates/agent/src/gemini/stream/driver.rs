@@ -194,10 +194,7 @@ impl Run {
     /// Starts the CLI.
     pub async fn start(self) -> Result<Running, Failure> {
         let search = Search::of_process();
-        let cli = match self.cli.clone() {
-            Some(cli) => cli,
-            None => Cli::find(&search, None).await?,
-        };
+        let cli = Cli::to_drive(self.cli.clone(), &search).await?;
         let cwd = self.cwd.canonicalize().map_err(|error| cli::no_directory(&self.cwd, &error))?;
         let (args, input) = self.order.arguments(&cli, &cwd)?;
         let home =
@@ -232,7 +229,6 @@ impl Run {
             timeout: self.timeout,
             max_turns: self.max_turns,
             grace: self.grace,
-            streams: cli.streams(),
             _settings: own,
         };
         let mut task = JoinSet::new();

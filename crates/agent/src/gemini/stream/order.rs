@@ -1,4 +1,4 @@
-//! What a headless run is told: the arguments of the CLI, by version. Pure.
+//! The arguments of the CLI for a headless run, by version. Pure.
 
 use super::super::cli::{self, Cli, Version};
 use super::super::mention::mention;
@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// A prompt that is longer is given on stdin: an argument may have 128 KiB.
 const LONGEST_ARGUMENT: usize = 100 << 10;
+/// Since this version an id can be given in advance.
+const CHOOSES_ID: Version = Version::new(0, 41, 0);
 
 /// All that shapes a run.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +33,7 @@ impl Order {
         cwd: &Path,
     ) -> Result<(Vec<OsString>, Vec<u8>), Failure> {
         self.check(cli)?;
-        let format = if cli.streams() { "stream-json" } else { "json" };
-        let mut args: Vec<OsString> = vec![format!("--output-format={format}").into()];
+        let mut args: Vec<OsString> = vec!["--output-format=stream-json".into()];
         // Also the default one: settings, those of a repository among them, name another for those who say nothing.
         args.push(format!("--approval-mode={}", self.mode.upstream()).into());
         args.extend(self.model.iter().map(|model| format!("--model={model}").into()));
@@ -57,23 +58,17 @@ impl Order {
 
     /// Turns down what this version of the CLI cannot do, before it is started.
     fn check(&self, cli: &Cli) -> Result<(), Failure> {
-        cli.check()?;
         if self.prompt.trim().is_empty() && self.attach.is_empty() {
             let failure = Failure::new(Phase::Start, "no_prompt", "the prompt is empty");
             return Err(failure.hint("pass it as an argument or on stdin"));
         }
-        let needs = [
-            (self.session_id.is_some(), Version::new(0, 41, 0), "--session-id"),
-            (self.resume.is_some(), Version::new(0, 15, 0), "--resume"),
-        ];
-        for (wanted, since, flag) in needs {
-            if wanted && !cli.at_least(since) {
-                let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
-                let message =
-                    format!("Gemini CLI{own} does not support {flag}: that needs {since} or newer");
-                let failure = Failure::new(Phase::Start, "not_in_this_version", message);
-                return Err(failure.hint("update it, or omit the flag"));
-            }
+        if self.session_id.is_some() && !cli.at_least(CHOOSES_ID) {
+            let own = cli.version.map_or_else(String::new, |version| format!(" {version}"));
+            let message = format!(
+                "Gemini CLI{own} does not support --session-id: that needs {CHOOSES_ID} or newer"
+            );
+            let failure = Failure::new(Phase::Start, "not_in_this_version", message);
+            return Err(failure.hint("update it, or omit the flag"));
         }
         Ok(())
     }
@@ -121,10 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_prompt_goes_over_stdin_and_an_old_cli_gives_one_object() {
+    fn a_long_prompt_goes_over_stdin() {
         let order = Order { prompt: "x".repeat(200_000), ..Order::default() };
-        let (args, stdin) = order.arguments(&cli(8), Path::new("/w")).unwrap();
-        assert_eq!(args, ["--output-format=json", "--approval-mode=default"]);
+        let (args, stdin) = order.arguments(&cli(61), Path::new("/w")).unwrap();
+        assert_eq!(args, ["--output-format=stream-json", "--approval-mode=default"]);
         assert_eq!(stdin.len(), 200_000);
     }
 

@@ -1,5 +1,6 @@
 //! Agents that run already: those that Pollux has started, and those that somebody else has.
 
+use super::super::cli::{Cli, Version};
 use super::super::screen::read;
 use super::super::transcript::follow::Follow;
 use super::adopted::Process;
@@ -9,7 +10,9 @@ use super::live::Live;
 use super::start::short_name;
 use super::work::{Begun, Work};
 use crate::model::{Failure, Phase};
+use crate::regular;
 use crate::terminal::{Emulator, Pane, Server, Socket};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What is asked of every pane.
@@ -152,6 +155,7 @@ impl Found {
         let family = self.process.map(|process| descendants(process, &processes));
         let cli = family.unwrap_or_default().into_iter().find(|(_, line)| is_gemini(line));
         let (number, line) = cli.ok_or_else(no_agent)?;
+        installed(line).map_or(Ok(()), |cli| cli.check())?;
         let process = Process::numbered(number).ok_or_else(no_agent)?;
         let gemini = home_of(number).unwrap_or_else(|| home.to_path_buf()).join(".gemini");
         let captured = pane.capture().await?;
@@ -220,20 +224,44 @@ pub(super) fn descendants(process: u32, all: &[(u32, u32, String)]) -> Vec<(u32,
 
 /// Whether a command line is that of Gemini CLI: its program, or Node with its script.
 pub(super) fn is_gemini(line: &str) -> bool {
+    program_of(line).is_some()
+}
+
+/// The program of Gemini CLI in its command line, or its script after Node.
+fn program_of(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let first = words.next().map(name).unwrap_or_default();
+    let program = words.next()?;
+    let first = name(program);
+    if first == "gemini" {
+        return Some(program);
+    }
     let runs_script = matches!(first.as_str(), "node" | "bun" | "deno");
-    let script = words.find(|word| !word.starts_with('-'));
-    let is_script = |word: &str| {
-        name(word) == "gemini" || word.contains("@google/gemini-cli") || word.contains("/gemini.js")
-    };
-    first == "gemini" || (runs_script && script.is_some_and(is_script))
+    let script = words.find(|word| !word.starts_with('-')).filter(|_| runs_script)?;
+    let is_script = name(script) == "gemini"
+        || script.contains("@google/gemini-cli")
+        || script.contains("/gemini.js");
+    is_script.then_some(script)
+}
+
+/// The installation that a command line runs, with the version of its npm package.
+fn installed(line: &str) -> Option<Cli> {
+    let path = Path::new(program_of(line)?);
+    // A relative path is relative to a directory that is unknown here.
+    let path = path.is_absolute().then(|| path.canonicalize().ok())??;
+    let version = path.ancestors().skip(1).find_map(|directory| {
+        let text = regular::text(&directory.join("package.json")).ok()?;
+        let package: Value = serde_json::from_str(&text).ok()?;
+        let version = package.get("version").filter(|_| package["name"] == "@google/gemini-cli");
+        Version::read(version?.as_str()?)
+    });
+    Some(Cli { path, version })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{descendants, id_in, is_gemini};
+    use super::{Version, descendants, id_in, installed, is_gemini};
+    use std::fs;
 
     #[test]
     fn the_cli_is_known_by_its_command_line() {
@@ -241,6 +269,23 @@ mod tests {
         assert!(is_gemini("/usr/bin/node /x/node_modules/@google/gemini-cli/dist/index.js"));
         assert!(is_gemini("gemini -i hello"));
         assert!(!is_gemini("vim gemini.md") && !is_gemini("node server.js gemini"));
+    }
+
+    #[test]
+    fn the_version_of_a_running_cli_is_that_of_its_package() {
+        let directory = tempfile::tempdir().unwrap();
+        let package = directory.path().join("node_modules/@google/gemini-cli");
+        fs::create_dir_all(package.join("dist")).unwrap();
+        let text = r#"{"name":"@google/gemini-cli","version":"0.33.2"}"#;
+        fs::write(package.join("package.json"), text).unwrap();
+        fs::write(package.join("dist/package.json"), r#"{"type":"module"}"#).unwrap();
+        fs::write(package.join("dist/index.js"), "").unwrap();
+        let bin = directory.path().join("gemini");
+        std::os::unix::fs::symlink(package.join("dist/index.js"), &bin).unwrap();
+        let cli = installed(&format!("node --no-warnings {} --yolo", bin.display())).unwrap();
+        assert_eq!(cli.version, Some(Version::new(0, 33, 2)));
+        assert_eq!(cli.check().unwrap_err().code, "too_old");
+        assert_eq!(installed("node gemini"), None);
     }
 
     #[test]

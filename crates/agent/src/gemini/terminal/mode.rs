@@ -78,18 +78,8 @@ impl Work {
             // A narrow window has no room for the model.
             _ => work.says(&format!("{SET} {model}")),
         };
-        let asks = |work: &Self| work.reading.dialog.is_some();
-        self.until(SHOWN, |work| is_set(work) || asks(work)).await;
-        if is_set(self) {
+        if self.until(SHOWN, is_set).await {
             return Ok(());
-        }
-        if asks(self) {
-            // Older versions know no `set`, and offer their models instead.
-            self.pane.press(&["Escape"]).await?;
-            self.until(SHOWN, |work| !asks(work)).await;
-            let message = "this version of Gemini CLI can only change the model in a dialog";
-            let hint = "set the model at the start: `--model`";
-            return Err(refusal("not_in_this_version", message, hint));
         }
         let shown = self.reading.model.as_deref().unwrap_or("the previous model");
         let message = format!("Gemini CLI still shows {shown}");

@@ -202,10 +202,7 @@ impl Start {
     /// Starts the CLI over a connection that is there: one of them is enough for all terminals.
     pub async fn start_on(mut self, server: &Server) -> Result<Live, Failure> {
         let search = Search::of_process();
-        let cli = match self.cli.take() {
-            Some(cli) => cli,
-            None => Cli::find(&search, None).await?,
-        };
+        let cli = Cli::to_drive(self.cli.take(), &search).await?;
         let found = self.cwd.canonicalize();
         let cwd = found.map_err(|error| cli::no_directory(&self.cwd, &error))?;
         let home =
@@ -218,7 +215,7 @@ impl Start {
         let mut files = Files::new(gemini.clone(), &cwd, id.clone());
         let mut resumed = None;
         if let Some(resume) = &self.resume {
-            resumed = Some(Resumed::new(resume.prepare(Some(&cli)).await?));
+            resumed = Some(Resumed::new(resume.prepare(&cli).await?));
             files.resume(&resume.file);
         }
         let command = again(self.command(&cli, id.as_deref()));

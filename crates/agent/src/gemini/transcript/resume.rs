@@ -45,13 +45,13 @@ impl Resume {
 
     /// What is done before any CLI touches the session: a copy is kept, its minute is waited for, and the stubs are moved
     /// that somebody else has left, for which our own start would delete it.
-    pub(in crate::gemini) async fn prepare(&self, cli: Option<&Cli>) -> Result<Guard, Failure> {
+    pub(in crate::gemini) async fn prepare(&self, cli: &Cli) -> Result<Guard, Failure> {
         let guard = Guard::new(&self.file, &self.aside).map_err(|error| {
             let message = format!("could not copy {}: {error}", self.file.display());
             Failure::new(Phase::Start, "no_copy", message)
                 .hint("Pollux does not resume a session without a copy, because it may be lost")
         })?;
-        if cli.is_none_or(|cli| cli.at_least(CLASHES)) {
+        if cli.at_least(CLASHES) {
             guard.wait().await;
         }
         guard.move_stubs().map_err(|error| {

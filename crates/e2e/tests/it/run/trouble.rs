@@ -220,21 +220,6 @@ async fn a_line_of_sixty_megabytes_is_read_and_a_longer_one_is_cut() {
 }
 
 #[tokio::test]
-async fn a_cli_without_streams_gives_its_answer_at_the_end_and_says_so() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut cli = program(
-        directory.path(),
-        r#"case "$*" in *--output-format=json*) printf '{\n "session_id": "s",\n "response": "Hi",\n "stats": {"models": {"m": {"tokens": {"prompt": 7, "candidates": 2, "total": 9}}}}\n}\n';; *) exit 1;; esac"#,
-    );
-    cli.version = Some(Version::new(0, 8, 2));
-    let order = Run::new("hello").cli(cli).home(directory.path()).cwd(directory.path());
-    let (events, outcome) = told(order).await;
-    assert_eq!((outcome.text.as_str(), outcome.error.is_none()), ("Hi", true));
-    assert_eq!((outcome.usage.input_tokens, outcome.usage.total_tokens), (7, 9));
-    assert!(serde_json::to_string(&events).unwrap().contains("cannot stream"));
-}
-
-#[tokio::test]
 async fn a_cli_that_ends_with_zero_and_no_result_has_failed() {
     let directory = tempfile::tempdir().unwrap();
     let cli =

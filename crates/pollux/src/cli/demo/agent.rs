@@ -6,7 +6,7 @@ use crate::report;
 use crate::report::human::short;
 use crate::trouble::Trouble;
 use dialoguer::Confirm;
-use pollux_agent::gemini::cli::{Cli, Version};
+use pollux_agent::gemini::cli::{Cli, OLDEST};
 use pollux_agent::process::Program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,19 +16,11 @@ use tokio::io::AsyncReadExt;
 const PACKAGE: &str = "@google/gemini-cli@0.61.0";
 /// What that is on the disk, about.
 const SIZE: &str = "150 MB";
-/// Older ones do not speak the Agent Client Protocol as the demo needs it.
-const OLDEST: Version = Version::new(0, 34, 0);
 
 pub(super) async fn find(args: &Demo, config: &Config, place: &Path) -> anyhow::Result<PathBuf> {
     let search = config.search_for(args.agent_path.as_ref());
-    match Cli::find(&search, None).await {
-        Ok(cli) if cli.at_least(OLDEST) => return Ok(cli.path),
-        Ok(cli) if args.agent_path.is_some() || args.live => {
-            let message = format!("Gemini CLI at {} is too old for the demo", cli.path.display());
-            return Err(Trouble::refused("too_old", message)
-                .hint(format!("install {OLDEST} or newer"))
-                .into());
-        }
+    match Cli::to_drive(None, &search).await {
+        Ok(cli) => return Ok(cli.path),
         Err(failure) if args.agent_path.is_some() || args.live => {
             let trouble = Trouble::failed(failure.code, failure.message);
             return Err(trouble.hint_of(failure.hint).into());

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::config::Config;
-use pollux_agent::gemini::cli::{Account, Cli, State, Version, account};
+use pollux_agent::gemini::cli::{Account, Cli, OLDEST, State, Version, account};
 use pollux_agent::gemini::hooks::SOCKET;
 use pollux_agent::gemini::hooks::deliver::Place;
 use pollux_agent::gemini::hooks::extension::Extension;
@@ -12,8 +12,8 @@ use pollux_agent::process::Program;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The versions that every test is run with lie between these.
-const TESTED: (Version, Version) = (Version::new(0, 34, 0), Version::new(0, 61, 0));
+/// The newest version that every test runs with; the oldest is [`OLDEST`].
+const NEWEST_TESTED: Version = Version::new(0, 61, 0);
 /// A hook that takes longer is felt at every tool.
 const QUICK: Duration = Duration::from_millis(100);
 /// A hook that takes longer does not come.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) async fn look(config: &Config) -> Vec<Finding> {
     let is_set = |name: &str| config.variables.iter().any(|set| set == name);
     let account = account(&config.gemini, &is_set);
-    let cli = config.cli(None).await;
+    let cli = config.installed(None).await;
     let state = State::of(cli.as_ref().ok(), account);
     let mut findings = vec![program(cli.as_ref().ok(), state)];
     findings.push(match account {
@@ -46,12 +46,12 @@ fn program(cli: Option<&Cli>, state: State) -> Finding {
     };
     let found = format!("{version} at {}", cli.path.display());
     if state == State::TooOld {
+        let found = format!("{found} is too old: Pollux drives {OLDEST} or newer");
         return Finding::broken(WHAT, found, state.advice());
     }
-    if version < TESTED.0 || version > TESTED.1 {
+    if version > NEWEST_TESTED {
         let hint = format!(
-            "Pollux is tested with {} to {}; try this version with `pollux capabilities --probe`",
-            TESTED.0, TESTED.1
+            "Pollux is tested with {OLDEST} to {NEWEST_TESTED}; try this version with `pollux capabilities --probe`"
         );
         return Finding::warning(WHAT, found, hint);
     }

@@ -176,12 +176,9 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    /// The CLI, which is looked for where it is not known.
+    /// The CLI, which is looked for if it is not known. Fails if it is too old.
     pub(super) async fn cli(&self) -> Result<Cli, Failure> {
-        match &self.cli {
-            Some(cli) => Ok(cli.clone()),
-            None => Cli::find(&self.search, None).await,
-        }
+        Cli::to_drive(self.cli.clone(), &self.search).await
     }
 }
 

@@ -19,7 +19,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// So long one call waits at most: less than clients do. What is not there by then is fetched with `job_result`.
@@ -120,7 +119,7 @@ type Answer = Result<CallToolResult, rmcp::ErrorData>;
 impl Server {
     /// A server on teams; the caller is known, or comes with each request.
     pub fn new(teams: Teams, caller: Option<Caller>, place: Option<PathBuf>) -> Self {
-        Self { teams, caller, place, tool_router: plain(Self::tool_router()) }
+        Self { teams, caller, place, tool_router: Self::tool_router() }
     }
 
     #[tool(description = "Give a task to a new agent and wait for its answer")]
@@ -432,15 +431,6 @@ fn wrong(error: &anyhow::Error) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(format!("{message}{hint}"))])
 }
 
-/// The tools without the name of the dialect that their schemas are in: Gemini CLI 0.20 knows none by name, and refuses every
-/// call of a tool that names one.
-fn plain(mut router: ToolRouter<Server>) -> ToolRouter<Server> {
-    for route in router.map.values_mut() {
-        Arc::make_mut(&mut route.attr.input_schema).remove("$schema");
-    }
-    router
-}
-
 #[tool_handler(router = self.tool_router)]
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -452,7 +442,7 @@ impl ServerHandler for Server {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Server, Worktree, give, plain};
+    use super::{Kind, Server, Worktree, give};
     use crate::team::tools::OWN_TOOLS;
 
     #[test]
@@ -469,8 +459,7 @@ mod tests {
 
     #[test]
     fn the_tools_that_are_offered_are_those_that_the_policy_allows() {
-        let all = plain(Server::tool_router()).list_all();
-        assert!(all.iter().all(|tool| !tool.input_schema.contains_key("$schema")), "{all:?}");
+        let all = Server::tool_router().list_all();
         let mut offered: Vec<String> = all.into_iter().map(|tool| tool.name.to_string()).collect();
         offered.sort();
         assert_eq!(offered, OWN_TOOLS);

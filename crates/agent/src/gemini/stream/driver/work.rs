@@ -3,8 +3,7 @@
 use super::super::super::settings::Own;
 use super::super::failure::{End, failure};
 use super::super::fuse::Done;
-use super::super::lines::{LONGEST, Lines};
-use super::super::object;
+use super::super::lines::Lines;
 use super::super::place::Place;
 use super::super::whole::turn_ended;
 use super::super::{Fusion, Translator};
@@ -40,7 +39,6 @@ pub(super) struct Work {
     pub(super) timeout: Option<Duration>,
     pub(super) max_turns: Option<u64>,
     pub(super) grace: Duration,
-    pub(super) streams: bool,
     /// Lives as long as the CLI, which reads it.
     pub(super) _settings: Option<Own>,
 }
@@ -56,8 +54,6 @@ struct Read {
     stopped: Option<StopReason>,
     /// How it ended, where that became known.
     status: Option<ExitStatus>,
-    /// What a CLI printed that cannot stream.
-    object: String,
 }
 
 /// What the loop woke up for.
@@ -73,14 +69,8 @@ enum Woke {
 impl Work {
     pub(super) async fn run(mut self) -> Outcome {
         let mut read = Read::default();
-        if !self.streams {
-            self.say(vec![at_the_end()]).await;
-        }
         if let Some(stdout) = self.child.stdout() {
             self.stream(stdout, &mut read).await;
-        }
-        for line in object::lines(&std::mem::take(&mut read.object)) {
-            self.line(&line, &mut read).await;
         }
         self.finish(read).await
     }
@@ -114,7 +104,6 @@ impl Work {
                 _ = look.tick(), if self.place.is_known() => Woke::Look,
             };
             match woke {
-                Woke::Line(Some(line)) if !self.streams => read.keep(&line),
                 Woke::Line(Some(line)) => {
                     if !self.line(&line, read).await {
                         // Nobody listens any more.
@@ -279,16 +268,6 @@ impl Work {
     }
 }
 
-impl Read {
-    /// Keeps a line of a CLI that cannot stream: its object is read when it is whole.
-    fn keep(&mut self, line: &str) {
-        if self.object.len() + line.len() < LONGEST {
-            self.object.push_str(line);
-            self.object.push('\n');
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Deadline {
     At(Instant),
@@ -313,14 +292,6 @@ fn ended_well(status: Option<ExitStatus>, read: &Read) -> bool {
 
 fn signal(status: Option<ExitStatus>) -> Option<i32> {
     status.and_then(|status| status.signal())
-}
-
-/// A CLI that cannot stream: one object at the end.
-fn at_the_end() -> Event<'static> {
-    let text =
-        "this version of Gemini CLI cannot stream; the answer arrives in one piece at the end";
-    let kind = EventKind::Notice { level: Level::Warning, text: text.to_owned() };
-    Event::new(Source::Pollux, kind)
 }
 
 /// Old versions call an empty answer a success, and so is a prompt that a hook has turned down.
