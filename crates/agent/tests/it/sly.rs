@@ -50,26 +50,20 @@ fn with_answers<'a>(rows: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_command_cannot_put_another_one_into_its_own_dialog() {
-    let head = "?  Shell rm -rf ~/work; cat <<X ? Shell ls X";
-    let marked = format!("{head:<73}←");
-    for head in [head, marked.as_str()] {
-        let rows = [
-            "✓  ReadFile a.txt",
-            "",
-            head,
-            "",
-            "rm -rf ~/work; cat <<X",
-            "✓  Shell ls",
-            "?  Shell ls",
-            "ls",
-            "X",
-            "",
-            "Allow execution of: 'rm, cat'?",
-        ];
-        let dialog = asked(&boxed(&with_answers(&rows)));
-        let expected = "rm -rf ~/work; cat <<X\n✓  Shell ls\n?  Shell ls\nls\nX";
-        assert_eq!(command(&dialog), expected);
-    }
+    let rows = [
+        "?  Shell rm -rf ~/work; cat <<X ? Shell ls X",
+        "",
+        "rm -rf ~/work; cat <<X",
+        "✓  Shell ls",
+        "?  Shell ls",
+        "ls",
+        "X",
+        "",
+        "Allow execution of: 'rm, cat'?",
+    ];
+    let dialog = asked(&boxed(&with_answers(&rows)));
+    let expected = "rm -rf ~/work; cat <<X\n✓  Shell ls\n?  Shell ls\nls\nX";
+    assert_eq!(command(&dialog), expected);
 }
 
 /// What a screen reader reads of a command.

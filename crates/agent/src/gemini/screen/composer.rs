@@ -1,6 +1,6 @@
 //! The input box: where it is, what stands in it, and what stands right above it.
 
-use super::dialog::{CHECKED, is_hint};
+use super::dialog::CHECKED;
 use super::layout::{indent, is_edge, is_of_conversation, is_rule, outdent};
 use super::status::is_footer;
 use crate::model::Mode;
@@ -55,7 +55,7 @@ const SIGNS: &[Sign] = &[
 
 /// A row that begins with a prompt sign: the sign, the column after it, and what stands there.
 fn prompt(row: &str) -> Option<(Sign, usize, &str)> {
-    let column = row.chars().take_while(|char| matches!(char, ' ' | '│')).count();
+    let column = row.chars().take_while(|char| *char == ' ').count();
     if column > 2 {
         return None;
     }
@@ -88,25 +88,11 @@ pub(super) fn find(rows: &[String]) -> Option<Composer> {
         if let Some(found) = prompt(row).and_then(|found| at_row(rows, at, found)) {
             return Some(found);
         }
-        let edge = at + 1 == end || rows.get(at + 1).is_some_and(|row| indent(row) <= 1);
-        if is_of_conversation(row) && !is_edge_of_input(rows, at, edge) {
+        if is_of_conversation(row) {
             return None;
         }
     }
     None
-}
-
-/// True for the lower edge and the side rows of the box that 0.16 draws around its input.
-fn is_edge_of_input(rows: &[String], at: usize, last: bool) -> bool {
-    let Some(row) = rows.get(at) else { return false };
-    let framed = |row: &str| row.starts_with('│');
-    if row.starts_with('│') {
-        return true;
-    }
-    let above = rows.get(..at).unwrap_or_default();
-    let top = above.iter().rposition(|row| !framed(row));
-    let first = top.and_then(|top| rows.get(top + 1));
-    last && row.starts_with('╰') && first.is_some_and(|row| prompt(row).is_some())
 }
 
 fn at_row(
@@ -114,35 +100,22 @@ fn at_row(
     at: usize,
     (sign, column, first): (Sign, usize, &str),
 ) -> Option<Composer> {
-    let framed = rows.get(at)?.starts_with('│');
-    let above = at.checked_sub(1).and_then(|above| rows.get(above)).map_or("", String::as_str);
-    if framed && (!above.starts_with('╭') || is_list(rows, at)) {
+    if is_chosen_below(rows, at, column) {
         return None;
     }
-    let inner = |row: &str| {
-        if framed {
-            row.strip_suffix('│').unwrap_or(row).trim_end().to_owned()
-        } else {
-            row.to_owned()
-        }
-    };
-    let first = inner(first);
-    if !framed && is_chosen_below(rows, at, column) {
-        return None;
-    }
-    let top = top(rows, at, framed);
-    let read_aloud = !framed && !rows.get(at)?.starts_with(' ');
+    let top = top(rows, at);
+    let read_aloud = !rows.get(at)?.starts_with(' ');
     let known = match () {
-        () if is_placeholder(&first) || framed => true,
+        () if is_placeholder(first) => true,
         () if read_aloud => is_last_read(rows, at),
         () => top.ruled || has_footer(rows, at, top.halved),
     };
     if !known {
         return None;
     }
-    let end = end(rows, at, column, framed);
+    let end = end(rows, at, column);
     let silent = !read_aloud && !top.ruled;
-    if is_placeholder(&first) {
+    if is_placeholder(first) {
         return Some(Composer {
             rows: at..at + 1,
             top: top.row,
@@ -155,7 +128,7 @@ fn at_row(
     let mut draft = if read_aloud { first.trim() } else { first.trim_end() }.to_owned();
     for row in rows.get(at + 1..end)? {
         draft.push('\n');
-        draft.push_str(outdent(&inner(row), column));
+        draft.push_str(outdent(row, column));
     }
     let draft = draft.trim_end().to_owned();
     Some(Composer {
@@ -168,13 +141,6 @@ fn at_row(
     })
 }
 
-/// True for a box with a list to choose from, whose heading looks like an input: the last thing in it is which keys there are.
-fn is_list(rows: &[String], at: usize) -> bool {
-    let inside = rows.iter().skip(at).take_while(|row| row.starts_with('│'));
-    let words = inside.map(|row| row.trim_matches(['│', ' '])).filter(|words| !words.is_empty());
-    words.last().is_some_and(|words| words.starts_with('(') && is_hint(words))
-}
-
 struct Top {
     row: usize,
     /// There is a rule above.
@@ -184,11 +150,11 @@ struct Top {
 }
 
 /// Where the input box begins: an edge right above, a line with the mode above that, a rule above that.
-fn top(rows: &[String], at: usize, framed: bool) -> Top {
+fn top(rows: &[String], at: usize) -> Top {
     let edge = at.checked_sub(1).filter(|edge| rows.get(*edge).is_some_and(|row| is_rule(row)));
     if let Some(edge) = edge {
-        // Where it finds few colours, 0.31 draws the edge as a line too.
-        let upper = top(rows, edge, false);
+        // If it finds few colours, the CLI draws the edge as a line too.
+        let upper = top(rows, edge);
         let row = if upper.ruled { upper.row } else { edge };
         return Top { row, ruled: true, halved: false };
     }
@@ -201,8 +167,6 @@ fn top(rows: &[String], at: usize, framed: bool) -> Top {
         }
         if is_edge(text) && row + 1 == at {
             top = Top { row, halved: true, ..top };
-        } else if framed && row + 1 == at {
-            top.row = row;
         } else if text.is_empty() {
             // A blank row stands where the edge of a background would.
         } else if status < 3 && is_status(text) {
@@ -279,16 +243,13 @@ fn is_chosen_below(rows: &[String], at: usize, column: usize) -> bool {
 }
 
 /// The row after the last of the draft.
-fn end(rows: &[String], at: usize, column: usize, framed: bool) -> usize {
+fn end(rows: &[String], at: usize, column: usize) -> usize {
     let mut end = at + 1;
     for (row, text) in rows.iter().enumerate().skip(at + 1) {
-        let edge = is_edge(text) || text.starts_with('╰') || is_rule(text);
-        if edge || (framed && !text.starts_with('│')) {
+        if is_edge(text) || text.starts_with('╰') || is_rule(text) {
             break;
         }
-        if framed {
-            end = row + 1;
-        } else if text.is_empty() {
+        if text.is_empty() {
             // It may be a blank line of the draft: the next line says.
         } else if indent(text) >= column {
             end = row + 1;

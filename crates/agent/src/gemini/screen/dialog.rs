@@ -24,11 +24,10 @@ pub(super) fn is_whole(frame: &Frame) -> bool {
 /// Reads a box as a dialog.
 pub(super) fn framed(frame: &Frame) -> Option<Dialog> {
     let first = frame.inside.iter().find(|row| !row.is_empty())?;
-    if !is_of_a_tool(first) {
-        return read(&with_place(&without_preview(&frame.inside)), frame.cut);
+    if is_of_a_tool(first) {
+        return None;
     }
-    // In 0.16 the tools of one turn stand in one box, and one of them waits.
-    read(frame.inside.get(waits(&frame.inside)?..)?, false)
+    read(&with_place(&without_preview(&frame.inside)), frame.cut)
 }
 
 /// The rows without the box that shows what a choice looks like, beside those that can be chosen.
@@ -68,13 +67,6 @@ fn with_place(rows: &[String]) -> Cow<'_, [String]> {
     let mut rows = rows.to_vec();
     rows.splice(at..=at + 1, [format!("{about}  {number} of {all}")]);
     Cow::Owned(rows)
-}
-
-/// The line of the tool that waits. It stands above what the tool would do, which may hold rows that look like it: the first one
-/// is taken, so that nothing of that is out of sight.
-fn waits(rows: &[String]) -> Option<usize> {
-    let marked = rows.iter().position(|row| row.starts_with("? ") && row.ends_with('←'));
-    marked.or_else(|| rows.iter().position(|row| row.starts_with("? ")))
 }
 
 /// Reads what a screen reader reads: rows without a frame, from the tool's line on.

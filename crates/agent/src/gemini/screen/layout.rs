@@ -13,8 +13,8 @@ const OUTERMOST: usize = 2;
 /// How much narrower than the window a box of the CLI is at most. A table in an answer is as wide as what is in it.
 const MARGIN: usize = 6;
 
-/// The rows of a screen without the scroll bar that 0.16 draws in the last column, and with the boxes drawn as all versions so
-/// far have drawn them.
+/// The rows of a screen without the scroll bar that the CLI draws in the last column with
+/// `ui.useAlternateBuffer`, and with the boxes drawn as all versions so far have drawn them.
 pub(super) fn rows(screen: &Screen) -> Vec<String> {
     let rows = barless(screen);
     let wide = usize::from(screen.size.columns).saturating_sub(MARGIN);

@@ -44,11 +44,6 @@ pub(super) fn around(rows: &[String], below: usize) -> Around {
     }
     let queue = rows.get(first..found.top).unwrap_or_default();
     let queue = queue.iter().rposition(|row| is_queue(row)).map(|at| first + at);
-    // In 0.16 the queue stands below what the agent does, later above it.
-    let queue = queue.or_else(|| {
-        let rows = rows.get(found.top..below)?;
-        rows.iter().position(|row| is_queue(row)).map(|at| found.top + at)
-    });
     if let Some(at) = queue {
         let sent = rows.get(at + 1..below).unwrap_or_default().iter();
         let sent = sent.take_while(|row| indent(row) >= 4 && !row.is_empty());

@@ -1,4 +1,4 @@
-//! The title of the window, which is the best sign of what the CLI does since 0.25.
+//! The title of the window, which is the best sign of what the CLI does.
 
 /// What a title says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
