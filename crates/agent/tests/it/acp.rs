@@ -7,21 +7,17 @@ mod playback;
 mod player;
 mod terminals;
 
+use crate::test_data::{recordings, truncate_strings};
 use pollux_agent::acp::recorded;
 use pollux_agent::gemini::acp::Quirks;
 use pollux_agent::model::Event;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Of more events than this only the first and the last are shown: a model that went in circles.
 const MOST: usize = 60;
-
-fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
-}
 
 #[test]
 fn every_recorded_conversation_reads_as_it_was_meant() {
@@ -50,7 +46,7 @@ fn outline(events: &[Event<'_>]) -> String {
             continue;
         }
         flush(&mut said, &mut lines);
-        shorten(&mut value);
+        truncate_strings(&mut value);
         lines.push(value.to_string());
     }
     flush(&mut said, &mut lines);
@@ -64,25 +60,10 @@ fn outline(events: &[Event<'_>]) -> String {
 fn flush(said: &mut (String, String), lines: &mut Vec<String>) {
     if !said.0.is_empty() {
         let mut text = Value::String(std::mem::take(&mut said.1));
-        shorten(&mut text);
+        truncate_strings(&mut text);
         let mut line = String::new();
         write!(line, "{} {text}", said.0).unwrap();
         lines.push(line);
         said.0.clear();
-    }
-}
-
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.chars().count() > 300 => {
-            let head: String = text.chars().take(150).collect();
-            *text = format!("{head}… ({} characters)", text.chars().count());
-        }
-        Value::Array(list) => list.iter_mut().for_each(shorten),
-        Value::Object(map) => {
-            map.remove("upstream");
-            map.values_mut().for_each(shorten);
-        }
-        _ => {}
     }
 }

@@ -1,11 +1,12 @@
 //! Recorded sessions as Claude Code's rows.
 
+use crate::test_data::{recordings, truncate_strings};
 use pollux_agent::claude::{self, Session};
 use pollux_agent::gemini::transcript::Transcript;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One of each kind: an edit, a command, a caller and its subagent, a long run with all that happens in a terminal,
 /// and the two older formats.
@@ -26,7 +27,7 @@ fn recorded_sessions_become_rows() {
             let rows = rows(&fs::read_to_string(recordings().join(name)).unwrap());
             let mut lines: Vec<String> = Vec::new();
             for mut row in rows {
-                shorten(&mut row);
+                truncate_strings(&mut row);
                 row.as_object_mut().unwrap().remove("version");
                 lines.push(row.to_string());
             }
@@ -153,10 +154,6 @@ fn names_are_unique_and_the_same_each_time() {
     assert!(!one[0].contains("d04923d3"));
 }
 
-fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
-}
-
 fn rows(text: &str) -> Vec<Value> {
     let transcript = Transcript::read(text);
     let messages: Vec<_> = transcript.messages().collect();
@@ -172,17 +169,4 @@ fn rows(text: &str) -> Vec<Value> {
     let lines = claude::rows(&session, &messages).map(|row| serde_json::to_string(&row).unwrap());
     let lines = lines.inspect(|line| assert!(!line.contains('\n')));
     lines.map(|line| serde_json::from_str(&line).unwrap()).collect()
-}
-
-/// Long strings are cut in the snapshot, with their length.
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.chars().count() > 200 => {
-            let head: String = text.chars().take(120).collect();
-            *text = format!("{head}… ({} characters)", text.chars().count());
-        }
-        Value::Array(list) => list.iter_mut().for_each(shorten),
-        Value::Object(map) => map.values_mut().for_each(shorten),
-        _ => {}
-    }
 }

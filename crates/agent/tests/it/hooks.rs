@@ -1,5 +1,6 @@
 //! Hooks: what they are told becomes events, payloads arrive or are spooled, and settings come back to the byte.
 
+use crate::test_data::{recordings, truncate_strings};
 use pollux_agent::gemini::hooks::deliver::{
     Delivered, LIMIT, LONGEST_SPOOL, Place, deliver, frame,
 };
@@ -11,13 +12,9 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
-}
 
 #[test]
 fn every_recorded_payload_reads_as_it_was_meant() {
@@ -26,24 +23,12 @@ fn every_recorded_payload_reads_as_it_was_meant() {
             let mut out = String::new();
             for event in events(&fs::read_to_string(path).unwrap()) {
                 let mut value = serde_json::to_value(&event).unwrap();
-                shorten(&mut value);
+                truncate_strings(&mut value);
                 writeln!(out, "{value}").unwrap();
             }
             insta::assert_snapshot!(out);
         });
     });
-}
-
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.chars().count() > 200 => {
-            let head: String = text.chars().take(120).collect();
-            *text = format!("{head}… ({} characters)", text.chars().count());
-        }
-        Value::Array(list) => list.iter_mut().for_each(shorten),
-        Value::Object(map) => map.values_mut().for_each(shorten),
-        _ => {}
-    }
 }
 
 #[test]

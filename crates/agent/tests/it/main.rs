@@ -22,4 +22,5 @@ mod session_shapes;
 mod sly;
 mod store;
 mod streams;
+mod test_data;
 mod tools;

@@ -1,6 +1,7 @@
 //! What holds for every history, and not only for those that somebody recorded.
 
 use crate::history::{Record, Repeats, history, log};
+use crate::test_data::recordings;
 use pollux_agent::gemini::transcript::digest::{Calls, digest, digest_document, digest_lines};
 use pollux_agent::gemini::transcript::follow::Follow;
 use pollux_agent::gemini::transcript::{Transcript, events, text};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
@@ -361,7 +362,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 /// Recorded sessions that are small enough to be read many times.
 fn small_recordings() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
+    let root = recordings();
     let mut files = Vec::new();
     for version in fs::read_dir(root).unwrap() {
         let Ok(sessions) = fs::read_dir(version.unwrap().path().join("sessions")) else { continue };

@@ -1,6 +1,7 @@
 //! All bytes that real sessions sent to their terminal, drawn by the emulator in pieces of any size: the states and the
 //! questions are the same each time, and none comes that a person would not have seen.
 
+use crate::test_data::recordings;
 use pollux_agent::gemini::screen::{Watch, read};
 use pollux_agent::model::EventKind;
 use pollux_agent::terminal::{Emulator, Screen, Size};
@@ -10,10 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// Small enough that no two changes come in one piece.
 const FINE: usize = 48;
-
-fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
-}
 
 fn size(path: &Path) -> Size {
     let name = path.file_name().unwrap().to_str().unwrap();

@@ -1,5 +1,6 @@
 //! Events that were written are read back as they were: all of every recording.
 
+use crate::test_data::recordings;
 use pollux_agent::acp::recorded;
 use pollux_agent::gemini::acp::Quirks;
 use pollux_agent::gemini::stream::whole;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 /// The recordings of a kind, of all versions.
 fn files(kind: &str, ends: &str) -> Vec<PathBuf> {
-    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
+    let all = recordings();
     let versions = fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path().join(kind));
     let folders = versions.filter(|folder| folder.is_dir());
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap());

@@ -1,13 +1,13 @@
 //! Every recorded session, replayed and compared with what somebody has read. Adding a file adds a test case.
 
+use crate::test_data::recordings;
 use pollux_agent::gemini::transcript::Transcript;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 
 #[test]
 fn every_recorded_session_reads_as_it_was_meant() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
+    let root = recordings();
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::glob!(root, "*/sessions/*.json*", |path| {
             let text = fs::read_to_string(path).unwrap();

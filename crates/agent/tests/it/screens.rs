@@ -1,15 +1,12 @@
 //! Every recorded screen: what is read from it, compared with what somebody has read on it. Adding a screen adds a case.
 
+use crate::test_data::recordings;
 use pollux_agent::gemini::screen::{Dialog, Reading, read};
 use pollux_agent::terminal::{Screen, Size};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings")
-}
+use std::path::Path;
 
 /// One recorded screen: the name of its state, and the screen with its title.
 pub(crate) struct Recorded {

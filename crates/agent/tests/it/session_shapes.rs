@@ -2,6 +2,7 @@
 //! and homes in which the CLI overwrote a session.
 
 use crate::home::{document, log};
+use crate::test_data::recordings;
 use pollux_agent::claude::{self, Session};
 use pollux_agent::gemini::transcript::Transcript;
 use pollux_agent::gemini::transcript::digest::digest;
@@ -9,7 +10,7 @@ use pollux_agent::gemini::transcript::store::{self, Kind, Listing, Risk};
 use pollux_agent::model::{Block, Message, Usage};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Id, role and text of each message.
 fn outline(transcript: &Transcript<'_>) -> Vec<(String, String, String)> {
@@ -346,8 +347,7 @@ fn claude_usage_counts_cached_tokens_apart_from_input() {
 
 /// A home directory that a real CLI wrote.
 fn recorded_home(name: &str) -> (PathBuf, Listing) {
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
-    let home = recordings.join("generated").join(name).join("dotgemini");
+    let home = recordings().join("generated").join(name).join("dotgemini");
     let listing = store::list(&home, &[], None, &|_, _| {});
     assert!(listing.problems.is_empty(), "{:?}", listing.problems);
     (home, listing)

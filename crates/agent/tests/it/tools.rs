@@ -1,11 +1,11 @@
 //! The tool table: every name that a version has declared, and every name that an argument has had.
 
+use crate::test_data::recordings;
 use pollux_agent::gemini::tools::{Category, category, claude_name, find, input};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 /// Every built-in tool of the versions that were looked at, with Claude's name for it.
 const KNOWN: &[(&str, &str)] = &[
@@ -55,7 +55,7 @@ fn every_known_tool_is_in_the_table_under_claudes_name() {
 
 #[test]
 fn every_tool_that_a_recorded_version_declared_is_in_the_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/TOOLS.md");
+    let path = recordings().join("TOOLS.md");
     let text = fs::read_to_string(path).unwrap();
     let lists = text
         .lines()

@@ -1,8 +1,9 @@
 //! Every recorded conversation from the agent's side: a player says what the CLI said, the client says what the recorder
 //! said as far as it would ever say it, and the events are those of the recording.
 
+use super::outline;
 use super::player::{Player, config, connect, pipe};
-use super::{outline, recordings};
+use crate::test_data::recordings;
 use pollux_agent::acp::{Agent, Open, Prompt, Session, recorded};
 use pollux_agent::gemini::acp::Quirks;
 use pollux_agent::model::{Event, EventKind, Mode};

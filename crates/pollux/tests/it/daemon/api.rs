@@ -1,10 +1,9 @@
 //! The API, by a real client: what the document says is what is served.
 
 use super::house::{House, is_idle, settings, subscribe};
+use super::told::question;
 use super::told::{Stagehand, grew, turn_ended};
-use pollux_agent::model::{
-    Choice, Effect, EventKind, Question, QuestionKind, SessionChange, SessionStatus,
-};
+use pollux_agent::model::{EventKind, SessionChange, SessionStatus};
 use pollux_agent::session::Order;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,21 +14,6 @@ async fn house() -> (Stagehand, House, String) {
     let id = house.begin(json!({ "cwd": house.directory.path() })).await;
     super::house::wait_until("the agent is there", || hand.is_there(&id)).await;
     (hand, house, id)
-}
-
-fn question(text: &'static str) -> EventKind<'static> {
-    let choice = |id: &'static str, effect| Choice { id: id.into(), label: id.into(), effect };
-    EventKind::Asked(Box::new(Question {
-        id: "q1".into(),
-        kind: QuestionKind::Command,
-        tool_id: None,
-        tool: None,
-        text: text.into(),
-        meaning: None,
-        input: None,
-        request: None,
-        options: vec![choice("yes", Effect::AllowOnce), choice("no", Effect::RejectOnce)],
-    }))
 }
 
 /// Those that stand in the path are of the path; the others are of the query.

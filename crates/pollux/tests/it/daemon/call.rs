@@ -2,6 +2,7 @@
 //! the device can read it.
 
 use super::house::{House, wait_until};
+use super::told::question;
 use super::told::{Stagehand, turn_ended};
 use axum::Router;
 use axum::body::Bytes;
@@ -12,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use p256::ecdsa::signature::Verifier;
 use p256::ecdsa::{Signature, VerifyingKey};
 use pollux::daemon::log::{Subscription, subscribe};
-use pollux_agent::model::{Choice, Effect, EventKind, Question, QuestionKind, Text};
+use pollux_agent::model::{EventKind, Text};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -92,25 +93,6 @@ fn claims(headers: &HeaderMap, key: &str) -> Value {
     serde_json::from_slice(&claims).unwrap()
 }
 
-fn asked() -> EventKind<'static> {
-    let once = Choice {
-        id: Text::from("once"),
-        label: Text::from("Allow once"),
-        effect: Effect::AllowOnce,
-    };
-    EventKind::Asked(Box::new(Question {
-        id: Text::from("q1"),
-        kind: QuestionKind::Command,
-        tool_id: None,
-        tool: None,
-        text: Text::from("git push"),
-        meaning: None,
-        input: None,
-        request: None,
-        options: vec![once],
-    }))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_signed_by_the_daemon_and_read_by_nobody_but_the_device() {
     let hand = Stagehand::default();
@@ -124,7 +106,7 @@ async fn a_call_is_signed_by_the_daemon_and_read_by_nobody_but_the_device() {
     let id = house.begin(json!({ "cwd": house.directory.path(), "prompt": "go" })).await;
     wait_until("the agent is there", || hand.is_there(&id)).await;
     hand.say(&id, EventKind::TurnStarted { prompt: Text::from("go") }).await;
-    hand.say(&id, asked()).await;
+    hand.say(&id, question("git push")).await;
     let (headers, body) = carrier.next().await;
     assert_eq!(headers["content-encoding"], "aes128gcm");
     assert_eq!(headers["urgency"], "high");
@@ -140,7 +122,7 @@ async fn a_call_is_signed_by_the_daemon_and_read_by_nobody_but_the_device() {
     decrypt(body.to_vec(), &other.key, &auth).unwrap_err();
 
     // Somebody answers at the desk: the call is taken back.
-    let answer = json!({ "type": "answer", "question_id": "q1", "choice": "once" });
+    let answer = json!({ "type": "answer", "question_id": "q1", "choice": "yes" });
     let body = json!({ "id": "a1", "command": answer });
     let (status, _) = house.post(&format!("/api/v1/sessions/{id}/commands"), body).await;
     assert_eq!(status, 200);

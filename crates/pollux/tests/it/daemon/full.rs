@@ -1,13 +1,12 @@
 //! A log that cannot be written: agents can be stopped, nothing else is begun, and nothing that they say is lost.
 
 use super::house::{House, subscribe, wait_until};
+use super::told::question;
 use super::told::{Stagehand, grew, turn_ended};
 use futures::future::BoxFuture;
 use pollux::api::Driver;
 use pollux::daemon::hub::agent::{Agent, Agents, Events, Orders, Wanted};
-use pollux_agent::model::{
-    Choice, Effect, Event, EventKind, Failure, Question, QuestionKind, Source, Text,
-};
+use pollux_agent::model::{Event, EventKind, Failure, Source, Text};
 use pollux_agent::session::Order;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -48,21 +47,6 @@ async fn begun(hand: &Stagehand, house: &House) -> String {
     id
 }
 
-fn asked() -> EventKind<'static> {
-    let choice = |id: &'static str, effect| Choice { id: id.into(), label: id.into(), effect };
-    EventKind::Asked(Box::new(Question {
-        id: Text::from("q1"),
-        kind: QuestionKind::Command,
-        tool_id: None,
-        tool: None,
-        text: Text::from("git push"),
-        meaning: None,
-        input: None,
-        request: None,
-        options: vec![choice("yes", Effect::AllowOnce), choice("no", Effect::RejectOnce)],
-    }))
-}
-
 fn prompt(text: &str) -> Value {
     json!({ "type": "prompt", "text": text })
 }
@@ -84,7 +68,7 @@ async fn while_nothing_can_be_written_an_agent_is_stopped_and_nothing_is_begun_o
     let id = begun(&hand, &house).await;
     assert_eq!(house.command(&id, "p", prompt("go")).await.0, 200);
     hand.say(&id, EventKind::TurnStarted { prompt: Text::from("go") }).await;
-    hand.say(&id, asked()).await;
+    hand.say(&id, question("git push")).await;
     let feed = house.api.hub.feed(&id).unwrap().1;
     wait_until("the question", || !feed.summary().questions.is_empty()).await;
     let mut socket = house.socket().await;

@@ -3,7 +3,10 @@
 use futures::future::BoxFuture;
 use pollux::api::Driver;
 use pollux::daemon::hub::agent::{Agent, Agents, Events, Orders, Wanted};
-use pollux_agent::model::{Event, EventKind, Failure, Part, Source, StopReason, Text};
+use pollux_agent::model::{
+    Choice, Effect, Event, EventKind, Failure, Part, Question, QuestionKind, Source, StopReason,
+    Text,
+};
 use pollux_agent::session::Order;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -80,4 +83,20 @@ pub(crate) fn turn_ended() -> EventKind<'static> {
         tool_calls: None,
         error: None,
     }
+}
+
+/// The agent asks whether it may run a command. The answers are `yes` and `no`.
+pub(crate) fn question(text: &'static str) -> EventKind<'static> {
+    let choice = |id: &'static str, effect| Choice { id: id.into(), label: id.into(), effect };
+    EventKind::Asked(Box::new(Question {
+        id: "q1".into(),
+        kind: QuestionKind::Command,
+        tool_id: None,
+        tool: None,
+        text: text.into(),
+        meaning: None,
+        input: None,
+        request: None,
+        options: vec![choice("yes", Effect::AllowOnce), choice("no", Effect::RejectOnce)],
+    }))
 }
