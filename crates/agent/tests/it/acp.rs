@@ -7,7 +7,7 @@ mod playback;
 mod player;
 mod terminals;
 
-use crate::test_data::{recordings, truncate_strings};
+use crate::test_data::recordings;
 use pollux_agent::acp::recorded;
 use pollux_agent::gemini::acp::Quirks;
 use pollux_agent::model::Event;
@@ -46,7 +46,7 @@ fn outline(events: &[Event<'_>]) -> String {
             continue;
         }
         flush(&mut said, &mut lines);
-        truncate_strings(&mut value);
+        shorten(&mut value);
         lines.push(value.to_string());
     }
     flush(&mut said, &mut lines);
@@ -60,10 +60,25 @@ fn outline(events: &[Event<'_>]) -> String {
 fn flush(said: &mut (String, String), lines: &mut Vec<String>) {
     if !said.0.is_empty() {
         let mut text = Value::String(std::mem::take(&mut said.1));
-        truncate_strings(&mut text);
+        shorten(&mut text);
         let mut line = String::new();
         write!(line, "{} {text}", said.0).unwrap();
         lines.push(line);
         said.0.clear();
+    }
+}
+
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.chars().count() > 300 => {
+            let head: String = text.chars().take(150).collect();
+            *text = format!("{head}… ({} characters)", text.chars().count());
+        }
+        Value::Array(list) => list.iter_mut().for_each(shorten),
+        Value::Object(map) => {
+            map.remove("upstream");
+            map.values_mut().for_each(shorten);
+        }
+        _ => {}
     }
 }
