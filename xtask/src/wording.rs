@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// How many banned words the text still has. Never raise it.
-const MAX_BANNED_WORDS: usize = 100;
+const MAX_BANNED_WORDS: usize = 97;
 
 const BANNED: &str = r"(?i)\b(nobody|somebody|whoever|shall|anew|is told|goes on with|where there is none|that which|to the letter|mended)\b";
 
