@@ -66,7 +66,7 @@ async fn a_run_that_is_dropped_leaves_no_process_behind() {
 }
 
 #[tokio::test]
-async fn a_time_limit_and_a_turn_limit_end_the_run_with_their_names() {
+async fn run_over_its_time_limit_ends_with_timeout_and_leaves_no_process() {
     requires!(npm);
     let cli = Cli::last().unwrap();
     let stage = Stage::new(&cli, long_command("4713.25")).await.unwrap();
