@@ -28,8 +28,8 @@ const VERSION: &str = env!("POLLUX_VERSION");
 
 /// Run, steer and search Gemini CLI sessions
 ///
-/// A session is one conversation with an agent (Gemini CLI). Team agents are sessions started from a profile, with `launch`,
-/// `handoff`, `assign` or a schedule.
+/// A session is one conversation with an agent (Gemini CLI). Team agents are sessions started from a profile (a
+/// file that describes an agent's role) with `launch`, `handoff`, `assign` or a schedule.
 #[derive(Debug, Parser)]
 #[command(name = "pollux", version = VERSION, disable_help_subcommand = true)]
 #[command(after_help = "Examples:\n  \

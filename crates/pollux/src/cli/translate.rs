@@ -35,7 +35,7 @@ pub(crate) struct Translate {
     /// With `screen`: title of the window that the screen was captured from
     #[arg(long, value_name = "TITLE")]
     title: Option<String>,
-    /// With `screen`: screen size (default: the size in the file name, else that of the captured text)
+    /// With `screen`: screen size (default: from a file name like `x.120x40.txt`, else from the captured text)
     #[arg(long, value_name = "WxH", value_parser = super::live::new::size)]
     size: Option<Size>,
 }

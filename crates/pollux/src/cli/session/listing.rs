@@ -16,7 +16,7 @@ const MOST: usize = 1000;
 
 /// List sessions, including those that Pollux did not start
 ///
-/// With `--all`, also lists ended sessions, and those that Pollux knows only from Gemini CLI's session files.
+/// `--all` adds ended sessions, and those found only in Gemini CLI's session files.
 /// `pollux sessions list` reads these files directly.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

@@ -192,7 +192,7 @@ struct Now {
     status: SessionStatus,
 }
 
-/// Search what the daemon has recorded (see also `sessions search`)
+/// Search the daemon's sessions (for all Gemini CLI files: `sessions search`)
 ///
 /// The daemon records the sessions that it runs, and other sessions once you have opened them in Pollux.
 /// `pollux sessions search` searches all Gemini CLI session files on this machine.

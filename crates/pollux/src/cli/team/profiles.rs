@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profiles {
-    /// List profiles: yours, CLI Agent Orchestrator's, then the built-in ones
+    /// List profiles: yours, those of CLI Agent Orchestrator (a separate tool), built-in
     List {
         /// Print JSON
         #[arg(long)]
