@@ -15,7 +15,7 @@ pub(super) fn wrong(text: Option<&str>, keys: &[String]) -> Option<String> {
         return Some("no keys given".to_owned());
     }
     if keys.len() > MOST || text.is_some_and(|text| text.len() > LONGEST) {
-        return Some(format!("at most {MOST} keys and {LONGEST} bytes can be sent at once"));
+        return Some(format!("at most {MOST} keys and {LONGEST} bytes can be sent in one request"));
     }
     if text.is_some_and(|text| text.contains(char::is_control)) {
         return Some("the text must not contain control characters".to_owned());

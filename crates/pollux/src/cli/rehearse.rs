@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 ///
 /// This needs no API key and no network, except with `--record`.
 ///
-/// With a program after `--`, runs it with a temporary home directory of its own (the private home) and returns its exit
+/// With a program after `--`, runs it with a temporary home directory (the private home) and returns its exit
 /// code. Without one, prints the environment to use and serves the model until Ctrl-C. Scripts are TOML files; see docs/rehearsal.md.
 #[derive(Debug, Args)]
 pub(crate) struct Rehearse {

@@ -324,7 +324,7 @@ impl Gemini {
         Ok((Agent::spawn(config).await?, note))
     }
 
-    /// Gives the process settings of its own, if its version takes them. Returns a note if that
+    /// Passes temporary settings to the process, if its version supports them. Returns a note if that
     /// failed.
     fn own_settings(&self, cli: &Cli, search: &Search, config: &mut Config) -> Option<String> {
         if !settings::are_taken(cli) {

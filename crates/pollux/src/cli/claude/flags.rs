@@ -75,7 +75,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "include-partial-messages",
         Nothing,
         Part,
-        "text and thoughts are streamed; a tool call's arguments arrive all at once, after the call ends",
+        "text and thoughts are streamed; a tool call's arguments arrive together, after the call ends",
     ),
     flag("replay-user-messages", Nothing, Same, "prompts are echoed with `isReplay`"),
     flag("verbose", Nothing, No, "all lines are always printed"),
@@ -99,12 +99,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "allowed-tools",
     ),
     alias(
-        flag(
-            "disallowedTools",
-            Many,
-            Part,
-            "as above; Pollux adds a policy file of its own to yours",
-        ),
+        flag("disallowedTools", Many, Part, "as above; Pollux adds a policy file to yours"),
         "disallowed-tools",
     ),
     short(
@@ -130,7 +125,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "session-id",
         One,
         Part,
-        "shown in the output and accepted by `--resume`; Gemini CLI's files keep an ID of their own",
+        "shown in the output and accepted by `--resume`; Gemini CLI's files contain a different ID",
     ),
     flag("max-turns", One, Same, "enforced by Pollux"),
     flag("system-prompt", One, Same, "replaces the CLI's own prompt; an empty one keeps it"),

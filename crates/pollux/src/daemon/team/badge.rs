@@ -220,7 +220,7 @@ impl Lent {
         Ok(path)
     }
 
-    /// For a process that takes servers from its settings only: a home of its own, which links to
+    /// For a process that takes servers from its settings only: a private home, which links to
     /// the user's.
     pub fn at_home(&mut self, users: &Path) -> io::Result<()> {
         if !self.servers.is_empty() {
